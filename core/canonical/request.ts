@@ -1,0 +1,153 @@
+/**
+ * The request every protocol meets in. Order is sacred, unset differs from an explicit default, and tool
+ * arguments and schemas stay as they came: what a decoder reads, the encoder of the same protocol can restore.
+ * What has no canonical name rides in `vendor`, under the protocol that knows it.
+ */
+import { z } from 'zod';
+import { opaqueSchema, vendorBagSchema } from './events.ts';
+
+const bag = { vendor: vendorBagSchema.optional() };
+/** A mark after which the prompt may be cached, for the time to live stated or the vendor's default. */
+const cacheSchema = z.strictObject({ ttl: z.enum(['5m', '30m', '1h']).optional() });
+const side = { cache: cacheSchema.optional(), ...bag };
+
+export const mediaSourceSchema = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('base64'), data: z.string() }),
+  z.strictObject({ type: z.literal('url'), url: z.string() }),
+  /** A file kept by a vendor: only that vendor can read it. */
+  z.strictObject({ type: z.literal('file'), vendor: z.string(), id: z.string() }),
+  z.strictObject({ type: z.literal('text'), text: z.string() }),
+]);
+
+const textBlock = z.strictObject({ type: z.literal('text'), text: z.string(), ...side });
+const mediaBlock = z.strictObject({
+  type: z.literal('media'),
+  kind: z.enum(['image', 'audio', 'video', 'document']),
+  source: mediaSourceSchema,
+  mediaType: z.string().optional(),
+  filename: z.string().optional(),
+  title: z.string().optional(),
+  detail: z.string().optional(),
+  ...side,
+});
+const refusalBlock = z.strictObject({ type: z.literal('refusal'), text: z.string(), ...side });
+const reasoningBlock = z.strictObject({
+  type: z.literal('reasoning'),
+  text: z.string(),
+  /** True where the text is a summary of the reasoning and not the reasoning itself. */
+  summary: z.boolean().optional(),
+  opaque: z.array(opaqueSchema).optional(),
+  ...side,
+});
+const toolCallBlock = z.strictObject({
+  type: z.literal('tool-call'),
+  id: z.string(),
+  name: z.string(),
+  /** JSON text as it came (free text for a custom tool): never parsed and written anew on its way. */
+  arguments: z.string(),
+  custom: z.boolean().optional(),
+  namespace: z.string().optional(),
+  opaque: z.array(opaqueSchema).optional(),
+  ...side,
+});
+const toolResultBlock = z.strictObject({
+  type: z.literal('tool-result'),
+  callId: z.string(),
+  name: z.string().optional(),
+  content: z.array(z.union([textBlock, mediaBlock])),
+  isError: z.boolean().optional(),
+  custom: z.boolean().optional(),
+  ...side,
+});
+/** An item only its own protocol understands (a hosted tool's call, executed code): kept whole, in order. */
+const foreignBlock = z.strictObject({ type: z.literal('foreign'), protocol: z.string(), value: z.unknown(), ...side });
+
+export const blockSchema = z.discriminatedUnion('type', [textBlock, mediaBlock, refusalBlock, reasoningBlock, toolCallBlock, toolResultBlock, foreignBlock]);
+export type Block = z.infer<typeof blockSchema>;
+
+export const turnSchema = z.strictObject({
+  role: z.enum(['system', 'developer', 'user', 'assistant', 'tool']),
+  blocks: z.array(blockSchema),
+  name: z.string().optional(),
+  id: z.string().optional(),
+  ...bag,
+});
+export type Turn = z.infer<typeof turnSchema>;
+
+const functionTool = z.strictObject({
+  type: z.literal('function'),
+  name: z.string(),
+  description: z.string().optional(),
+  /** JSON Schema of the arguments, as it came. */
+  schema: z.unknown().optional(),
+  strict: z.boolean().nullable().optional(),
+  namespace: z.string().optional(),
+  ...side,
+});
+const customTool = z.strictObject({
+  type: z.literal('custom'),
+  name: z.string(),
+  description: z.string().optional(),
+  format: z.unknown().optional(),
+  namespace: z.string().optional(),
+  ...side,
+});
+/** A tool the vendor runs itself; `kind` where several vendors have one alike. */
+const hostedTool = z.strictObject({ type: z.literal('hosted'), protocol: z.string(), kind: z.enum(['web-search', 'other']), value: z.unknown(), ...side });
+
+export const toolSchema = z.discriminatedUnion('type', [functionTool, customTool, hostedTool]);
+export type Tool = z.infer<typeof toolSchema>;
+
+export const toolChoiceSchema = z.strictObject({
+  mode: z.enum(['auto', 'none', 'required', 'one', 'subset']),
+  /** The tools meant by `one` and `subset`. */
+  names: z.array(z.string()).optional(),
+  /** Of a `subset`: whether one of them must be called. */
+  required: z.boolean().optional(),
+  ...bag,
+});
+
+export const requestSchema = z.strictObject({
+  model: z.string(),
+  stream: z.boolean(),
+  turns: z.array(turnSchema),
+  tools: z.array(toolSchema).optional(),
+  toolChoice: toolChoiceSchema.optional(),
+  parallelToolCalls: z.boolean().optional(),
+  /** Tokens of output at most for each candidate, reasoning included. */
+  outputLimit: z.int().optional(),
+  candidates: z.int().optional(),
+  temperature: z.number().optional(),
+  topP: z.number().optional(),
+  topK: z.number().optional(),
+  frequencyPenalty: z.number().optional(),
+  presencePenalty: z.number().optional(),
+  /** A number, or its digits where it is too large for a double. */
+  seed: z.union([z.number(), z.string()]).optional(),
+  stop: z.array(z.string()).optional(),
+  logprobs: z.strictObject({ top: z.int().optional() }).optional(),
+  format: z
+    .discriminatedUnion('type', [
+      z.strictObject({ type: z.literal('text') }),
+      z.strictObject({ type: z.literal('json') }),
+      z.strictObject({ type: z.literal('schema'), name: z.string().optional(), description: z.string().optional(), schema: z.unknown(), strict: z.boolean().nullable().optional(), ...bag }),
+    ])
+    .optional(),
+  verbosity: z.string().optional(),
+  reasoning: z
+    .strictObject({
+      effort: z.string().optional(),
+      budget: z.int().optional(),
+      /** Whether and how the reasoning is to be shown. */
+      display: z.enum(['none', 'summary', 'full']).optional(),
+    })
+    .optional(),
+  modalities: z.array(z.string()).optional(),
+  user: z.string().optional(),
+  metadata: z.record(z.string(), z.unknown()).optional(),
+  serviceTier: z.string().optional(),
+  cacheKey: z.string().optional(),
+  ...bag,
+});
+
+export type CanonicalRequest = z.infer<typeof requestSchema>;

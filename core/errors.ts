@@ -1,0 +1,83 @@
+/**
+ * Every error a client can see, in one table. A protocol turns a code into its own wire body; nothing else
+ * about an error is decided twice. Messages are written for the person who reads them and never hold a key,
+ * a stack or an upstream body that concerns our own credential.
+ */
+
+interface ErrorFacts {
+  /** HTTP status before the first byte of a reply. */
+  readonly status: number;
+  /** False where sending the same call again cannot help: the client is told by `x-should-retry: false`. */
+  readonly retry: boolean;
+}
+
+export const errorTable = {
+  invalid_request: { status: 400, retry: false },
+  unsupported_parameter: { status: 400, retry: false },
+  context_length_exceeded: { status: 400, retry: false },
+  content_policy_violation: { status: 400, retry: false },
+  invalid_api_key: { status: 401, retry: false },
+  out_of_balance: { status: 402, retry: false },
+  forbidden: { status: 403, retry: false },
+  not_found: { status: 404, retry: false },
+  model_not_found: { status: 404, retry: false },
+  method_not_allowed: { status: 405, retry: false },
+  conflict: { status: 409, retry: true },
+  body_too_large: { status: 413, retry: false },
+  unsupported_media_type: { status: 415, retry: false },
+  idempotency_mismatch: { status: 422, retry: false },
+  rate_limited: { status: 429, retry: true },
+  client_gone: { status: 499, retry: false },
+  internal: { status: 500, retry: true },
+  upstream_failed: { status: 502, retry: false },
+  upstream_overloaded: { status: 503, retry: false },
+  ledger_unavailable: { status: 503, retry: true },
+  timeout: { status: 504, retry: false },
+} as const satisfies Record<string, ErrorFacts>;
+
+export type ErrorCode = keyof typeof errorTable;
+
+export interface ErrorDetails {
+  /** The request field at fault, as a path: `messages[0].role`. */
+  readonly param?: string | undefined;
+  /** Seconds after which the same call may succeed. */
+  readonly retryAfter?: number | undefined;
+  /** What the vendor itself called the error, where the caller's content is at fault and it may be shown. */
+  readonly vendor?: { readonly type?: string | undefined; readonly code?: string | undefined } | undefined;
+  readonly cause?: unknown;
+}
+
+/** Several copies of the package may be loaded, so errors are known by this brand and not by `instanceof`. */
+const brand = Symbol.for('tollgate.error');
+
+/** An error with a row in the table: the only kind that reaches a client with its own message. */
+export class GatewayError extends Error {
+  readonly code: ErrorCode;
+  readonly details: ErrorDetails;
+  readonly [brand] = true;
+
+  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
+    super(message, { cause: details.cause });
+    this.name = 'GatewayError';
+    this.code = code;
+    this.details = details;
+  }
+
+  get status(): number {
+    return errorTable[this.code].status;
+  }
+
+  get retry(): boolean {
+    return errorTable[this.code].retry;
+  }
+}
+
+export function isGatewayError(value: unknown): value is GatewayError {
+  return typeof value === 'object' && value !== null && brand in value;
+}
+
+/** Anything thrown, as an error fit for a client: an unknown one is told as internal and keeps its cause for the log. */
+export function toGatewayError(thrown: unknown): GatewayError {
+  if (isGatewayError(thrown)) return thrown;
+  return new GatewayError('internal', 'The gateway failed to handle this call; it may be sent again.', { cause: thrown });
+}

@@ -1,0 +1,23 @@
+/** What a plugin may import; nothing else in core is public. */
+export { definePlugin, PluginError } from './plugin.ts';
+export type { Command, CommandOption, CommandResult, Host, Keyring, Plugin, PluginFactory, Route, RouteReply, RouteRequest } from './plugin.ts';
+export { defineProvider } from './provider.ts';
+export type { Endpoint, Provider, ProviderSpec, UpstreamRequest, UpstreamResponse } from './provider.ts';
+export type { ConditionalTapPlace, Hooks, TapPlace } from './hooks.ts';
+export { checkModel, readCatalogue } from './catalog.ts';
+export type { Capabilities, Catalog, Model, ModelFacts, Offer } from './catalog.ts';
+export type * from './exchange.ts';
+export type * from './protocol.ts';
+export { errorTable, GatewayError, isGatewayError, toGatewayError } from './errors.ts';
+export type { ErrorCode, ErrorDetails } from './errors.ts';
+export { affordableOutput, costOf, formatUsd, parseUsd, toUsdNumber, usd, worstCost } from './money.ts';
+export type { Nano, Price } from './money.ts';
+export { blockKinds, eventSchema, finishReasons } from './canonical/events.ts';
+export type { BlockKind, CanonicalEvent, FinishReason, Opaque, VendorBag } from './canonical/events.ts';
+export { requestSchema } from './canonical/request.ts';
+export type { Block, CanonicalRequest, Tool, Turn } from './canonical/request.ts';
+export { knownCount, usageSchema } from './canonical/usage.ts';
+export type { Usage } from './canonical/usage.ts';
+export type { Loss } from './loss.ts';
+export { splice } from './splice.ts';
+export type { Edit } from './splice.ts';

@@ -1,0 +1,153 @@
+/**
+ * Money is an integer count of nano-USD (10^-9 USD) in a BigInt, prices are integers of nano-USD per million
+ * tokens, and a call is rounded once, half to even. No floating-point number takes part.
+ */
+import { z } from 'zod';
+import type { Usage } from './canonical/usage.ts';
+
+export type Nano = bigint;
+
+const nanoDigits = 9;
+const million = 1_000_000n;
+
+/** `"0.0375"` → 37500000n. Throws on anything but a plain decimal of at most nine places. */
+export function parseUsd(text: string): Nano {
+  const match = /^(-?)(\d+)(?:\.(\d{1,9}))?$/.exec(text);
+  if (!match) throw new RangeError(`not an amount in USD with at most ${nanoDigits} decimals: "${text}"`);
+  const [, sign, whole = '0', fraction = ''] = match;
+  const nano = BigInt(whole + fraction.padEnd(nanoDigits, '0'));
+  return sign === '-' ? -nano : nano;
+}
+
+/** 37500000n → `"0.0375"`, exact, without trailing zeros. */
+export function formatUsd(nano: Nano): string {
+  const digits = (nano < 0n ? -nano : nano).toString().padStart(nanoDigits + 1, '0');
+  const fraction = digits.slice(-nanoDigits).replace(/0+$/, '');
+  return `${nano < 0n ? '-' : ''}${digits.slice(0, -nanoDigits)}${fraction && `.${fraction}`}`;
+}
+
+/** The nearest double of an amount in USD: only the balance reply shows money as a JSON number. */
+export function toUsdNumber(nano: Nano): number {
+  return Number(formatUsd(nano));
+}
+
+/** A price as a decimal string in USD, kept as an integer. */
+export const usd = z.string().transform((text, context) => {
+  try {
+    return parseUsd(text);
+  } catch (error) {
+    context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : String(error) });
+    return z.NEVER;
+  }
+});
+
+const rates = {
+  input: usd,
+  output: usd,
+  cacheRead: usd.optional(),
+  cacheWrite5m: usd.optional(),
+  cacheWrite1h: usd.optional(),
+  reasoning: usd.optional(),
+  inputAudio: usd.optional(),
+  outputAudio: usd.optional(),
+};
+
+/** What a million tokens of each kind cost in USD, and what a call costs apart from its tokens. */
+export const priceSchema = z.strictObject({
+  ...rates,
+  request: usd.optional(),
+  /** Rates that hold for the whole call once its input is longer than `above` tokens; the longest that fits wins. */
+  tiers: z.array(z.strictObject({ above: z.int().positive(), ...rates })).default([]),
+});
+
+export type Price = z.output<typeof priceSchema>;
+type Rates = Omit<Price, 'request' | 'tiers'>;
+
+export const freePrice: Price = { input: 0n, output: 0n, tiers: [] };
+
+function ratesFor(price: Price, input: number): Rates {
+  let rates: Rates = price;
+  let longest = 0;
+  for (const tier of price.tiers) {
+    if (input > tier.above && tier.above > longest) [rates, longest] = [tier, tier.above];
+  }
+  return rates;
+}
+
+/** Numerator over a million, rounded half to even. */
+function roundMillionths(value: bigint): Nano {
+  const quotient = value / million;
+  const twice = 2n * (value % million);
+  if (twice > million || (twice === million && quotient % 2n === 1n)) return quotient + 1n;
+  return quotient;
+}
+
+function tokens(count: number | undefined): bigint {
+  return BigInt(Math.max(0, Math.trunc(count ?? 0)));
+}
+
+function least(first: bigint, second: bigint): bigint {
+  return first < second ? first : second;
+}
+
+/** What a call with this usage costs. Parts (cached, audio, reasoning) that a price does not name cost as the whole they belong to. */
+export function costOf(usage: Usage, price: Price): Nano {
+  const rates = ratesFor(price, usage.input ?? 0);
+  const inputParts = [
+    [tokens(usage.cacheRead), rates.cacheRead],
+    [tokens(usage.cacheWrite5m), rates.cacheWrite5m],
+    [tokens(usage.cacheWrite1h), rates.cacheWrite1h],
+    [tokens(usage.inputAudio), rates.inputAudio],
+  ] as const;
+  const outputParts = [
+    [tokens(usage.reasoning), rates.reasoning],
+    [tokens(usage.outputAudio), rates.outputAudio],
+  ] as const;
+  const total = blend(tokens(usage.input), rates.input, inputParts) + blend(tokens(usage.output), rates.output, outputParts);
+  return roundMillionths(total) + (price.request ?? 0n);
+}
+
+/** Prices the named parts apart and the rest at the base rate; a part is never larger than what is left of the whole. */
+function blend(whole: bigint, base: bigint, parts: readonly (readonly [bigint, bigint | undefined])[]): bigint {
+  let rest = whole;
+  let sum = 0n;
+  for (const [count, rate] of parts) {
+    if (rate === undefined) continue;
+    const part = least(count, rest);
+    rest -= part;
+    sum += part * rate;
+  }
+  return sum + rest * base;
+}
+
+/** The dearest a call can be: every input token at the dearest input rate, every output token at the dearest output rate. */
+export function worstCost(bound: { input: number; output: number; candidates: number }, price: Price): Nano {
+  return roundMillionths(tokens(bound.input) * dearestInput(price) + tokens(bound.output) * BigInt(bound.candidates) * dearestOutput(price)) + (price.request ?? 0n);
+}
+
+/** The largest output limit per candidate whose worst case fits into `amount`; negative when not even the input fits. */
+export function affordableOutput(amount: Nano, bound: { input: number; candidates: number }, price: Price): number {
+  const left = (amount - (price.request ?? 0n)) * million - tokens(bound.input) * dearestInput(price);
+  const rate = dearestOutput(price) * BigInt(bound.candidates);
+  if (left < 0n) return -1;
+  return rate === 0n ? Number.MAX_SAFE_INTEGER : Number(left / rate);
+}
+
+function dearest(price: Price, kinds: readonly (keyof Rates)[]): bigint {
+  let most = 0n;
+  for (const rates of [price, ...price.tiers]) {
+    for (const kind of kinds) {
+      const rate = rates[kind] ?? 0n;
+      if (rate > most) most = rate;
+    }
+  }
+  return most;
+}
+
+function dearestInput(price: Price): bigint {
+  return dearest(price, ['input', 'cacheRead', 'cacheWrite5m', 'cacheWrite1h', 'inputAudio']);
+}
+
+function dearestOutput(price: Price): bigint {
+  return dearest(price, ['output', 'reasoning', 'outputAudio']);
+}

@@ -1,0 +1,147 @@
+/**
+ * A plugin is a name and a function that is given the gateway's host once, when the configuration is loaded:
+ * it taps hooks and adds protocols, providers, routes and commands. `definePlugin` infers the options from
+ * their zod schema and checks them where the configuration is written, so that a wrong one is told with the
+ * plugin's name and the option's, before anything runs.
+ */
+import type { Logger } from 'pino';
+import type { Registry as MetricsRegistry } from 'prom-client';
+import { z } from 'zod';
+import type { Catalog } from './catalog.ts';
+import type { Principal } from './exchange.ts';
+import type { Hooks } from './hooks.ts';
+import type { Protocol } from './protocol.ts';
+import type { Provider, ProviderOptions } from './provider.ts';
+import type { Registry } from './registry.ts';
+
+/** A request to a plugin's own route. */
+export interface RouteRequest {
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** The parsed JSON body of a POST, PUT or PATCH; undefined otherwise. */
+  readonly body: unknown;
+}
+
+export interface RouteReply {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent as it is when a string, as JSON otherwise. */
+  readonly body: unknown;
+}
+
+/** An HTTP route of a plugin's own. Core authenticates by `access` before `handle` is called. */
+export type Route = {
+  readonly name: string;
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** A path with parameters as @koa/router writes them: `/v1/models/:id`. */
+  readonly path: string;
+  /** Passed what went wrong; the answer is status and body in the words of the route's callers. */
+  errors(error: unknown): RouteReply;
+} & (
+  | { readonly access: 'public'; handle(request: RouteRequest): Promise<RouteReply> }
+  | { readonly access: 'user' | 'operator'; handle(request: RouteRequest, principal: Principal): Promise<RouteReply> }
+);
+
+/** One option of a command, as commander writes it: `--credit <usd>`. */
+export interface CommandOption {
+  readonly flags: string;
+  readonly description: string;
+}
+
+/** A verb of the command line: `keys create`. It works beside a running server. */
+export interface Command {
+  /** The words of the verb, and its arguments as commander writes them: `keys disable <key>`. */
+  readonly name: string;
+  readonly description: string;
+  readonly options?: readonly CommandOption[];
+  /** Passed arguments and options as text; the answer is printed: as JSON with `--json`, as lines otherwise. Throw to fail. */
+  run(args: readonly string[], options: Readonly<Record<string, string | boolean | undefined>>): Promise<CommandResult>;
+}
+
+export interface CommandResult {
+  readonly json: unknown;
+  readonly text: string;
+}
+
+/** Whoever knows keys answers for them here, so that a credential scheme need not know where they are kept. */
+export interface Keyring {
+  readonly name: string;
+  /** Passed a secret as the client sent it; undefined: not a key of mine. Rejects when the store cannot be asked. */
+  verify(secret: string): Promise<Principal | undefined>;
+}
+
+/** A process-owned thing: shared by all who ask with the same key and options, closed with its last user. */
+export type OpenResource = <Options extends object, Thing>(
+  key: string,
+  options: Options,
+  open: (options: Options) => Thing | Promise<Thing>,
+  close: (thing: Thing) => void | Promise<void>,
+) => Promise<Thing>;
+
+/** What a plugin is given: everything it can add to, and nothing it could break. */
+export interface Host {
+  readonly hooks: Hooks;
+  readonly protocols: Registry<Protocol>;
+  readonly providers: Registry<Provider>;
+  readonly keyrings: Registry<Keyring>;
+  readonly routes: Registry<Route>;
+  readonly commands: Registry<Command>;
+  readonly catalog: Catalog;
+  /** The process's metrics; register with `getSingleMetric` first, since a reload applies plugins again. */
+  readonly metrics: MetricsRegistry;
+  readonly logger: Logger;
+  /** The folder for what is kept on disk (`TOLLGATE_DATA`). */
+  readonly dataFolder: string;
+  readonly resource: OpenResource;
+  /** Asks a vendor for its models when ready and from time to time, and offers what it answers. */
+  discover(provider: Provider, source: { url: string; headers: Readonly<Record<string, string>>; options: ProviderOptions }): void;
+}
+
+export interface Plugin {
+  readonly name: string;
+  apply(host: Host): void;
+}
+
+/** Falsy entries are left out, so that `process.env.X && plugin()` can stand in the list. */
+export type PluginEntry = Plugin | false | undefined | null | '' | 0;
+
+export type PluginFactory<Options extends z.ZodType> = (options?: z.input<Options>) => Plugin;
+
+/** An error that names the plugin whose options or start it is about. */
+export class PluginError extends Error {
+  readonly plugin: string;
+
+  constructor(plugin: string, message: string, cause?: unknown) {
+    super(`plugin "${plugin}": ${message}`, { cause });
+    this.name = 'PluginError';
+    this.plugin = plugin;
+  }
+}
+
+function issueText(issue: z.core.$ZodIssue, known: readonly string[]): string {
+  if (issue.code === 'unrecognized_keys') {
+    return `unknown option ${issue.keys.map((key) => `"${key}"`).join(', ')}; it has ${known.map((key) => `"${key}"`).join(', ') || 'none'}`;
+  }
+  return `option "${issue.path.join('.')}": ${issue.message}`;
+}
+
+function optionNames(schema: z.ZodType): string[] {
+  return schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
+}
+
+/** Makes a plugin of its parts; the factory throws a `PluginError` naming every wrong option. */
+export function definePlugin<Options extends z.ZodType>(parts: {
+  name: string;
+  options: Options;
+  apply(host: Host, options: z.output<Options>): void;
+}): PluginFactory<Options> {
+  return (options) => {
+    const checked = parts.options.safeParse(options ?? {});
+    if (!checked.success) {
+      const known = optionNames(parts.options);
+      throw new PluginError(parts.name, checked.error.issues.map((issue) => issueText(issue, known)).join('; '), checked.error);
+    }
+    return { name: parts.name, apply: (host) => parts.apply(host, checked.data) };
+  };
+}

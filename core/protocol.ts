@@ -1,0 +1,142 @@
+/**
+ * A protocol is a pure pair of maps: its client side reads what callers send and writes what they get, its
+ * upstream side does the same towards a vendor that speaks it. Nothing here does I/O, and cutting a stream at
+ * any byte changes nothing.
+ */
+import type { CanonicalEvent } from './canonical/events.ts';
+import type { CanonicalRequest } from './canonical/request.ts';
+import type { Capabilities, Model } from './catalog.ts';
+import type { GatewayError } from './errors.ts';
+import type { Loss } from './loss.ts';
+
+export type Operation = 'generate' | 'edit' | 'count';
+
+/** What a path alone tells: some protocols name the model, or ask for a stream, there and not in the body. */
+export interface Match {
+  readonly operation: Operation;
+  readonly model?: string;
+  readonly stream?: boolean;
+}
+
+/** What bounds the input from above without counting tokens: bytes of text, and media by the catalogue's rule. */
+export interface InputSize {
+  /** UTF-8 bytes of the request without its media; a byte-level tokeniser never makes more tokens than this. */
+  readonly textBytes: number;
+  readonly images: number;
+  /** Bytes of audio, video and documents, decoded. */
+  readonly mediaBytes: number;
+}
+
+/** How the caller wants the call routed: the `provider` object, checked. */
+export interface Preferences {
+  readonly order?: readonly string[] | undefined;
+  readonly only?: readonly string[] | undefined;
+  readonly ignore?: readonly string[] | undefined;
+  readonly allow_fallbacks?: boolean | undefined;
+  readonly require_parameters?: boolean | undefined;
+}
+
+/** One request, read and checked. */
+export interface ClientCall {
+  readonly model: string;
+  readonly stream: boolean;
+  /** Tokens of output the caller allows for each candidate; undefined where none was stated. */
+  readonly outputLimit: number | undefined;
+  readonly candidates: number;
+  /** Whether the caller asked for usage inside a stream. */
+  readonly usageWanted: boolean;
+  readonly size: InputSize;
+  readonly preferences: Preferences;
+  /** The request in canonical form, with what the protocol could not say canonically in its vendor bag. */
+  decode(): CanonicalRequest;
+}
+
+/** What an encoder of replies has to know of the call it answers. */
+export interface ReplyContext {
+  /** The exchange's id, for protocols whose replies carry one of their own. */
+  readonly id: string;
+  /** `<owner>/<name>` of the model that answers. */
+  readonly model: string;
+  /** Unix seconds. */
+  readonly created: number;
+  readonly call: ClientCall;
+}
+
+/** Turns canonical events into the client's stream: an event in, finished frames out (often none, sometimes several). */
+export interface EventEncoder {
+  push(event: CanonicalEvent): string;
+}
+
+export interface ErrorReply {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+export interface ClientSide {
+  /** Passed method and path (decoded, without query); undefined: not a path of mine. */
+  match(method: string, path: string): Match | undefined;
+  /** Passed the parsed body and its text; throws `invalid_request` naming the field at fault. */
+  read(body: unknown, text: string, match: Match): ClientCall;
+  /** Starts an encoder for one streamed reply; what it gives for `response-end` is the reply's last word. */
+  encodeEvents(context: ReplyContext): EventEncoder;
+  /** Passed all events of a complete reply; the answer is the JSON body that says the same. */
+  encodeReply(events: readonly CanonicalEvent[], context: ReplyContext): unknown;
+  /** Passed an error before the first byte of a reply; the answer is status and body in the client's words. */
+  encodeError(error: GatewayError): ErrorReply;
+  /** Passed an error after the first byte; the answer is the frames that end the stream, never looking complete. */
+  encodeStreamError(error: GatewayError): string;
+  /** The content type of a streamed reply. */
+  readonly streamType: string;
+  /** What to send while the vendor is silent; empty where clients of the protocol bear nothing. */
+  readonly keepAlive: string;
+}
+
+/** One server-sent event of a vendor, parsed. */
+export interface WireEvent {
+  readonly event: string | undefined;
+  readonly data: string;
+}
+
+/** Turns a vendor's stream into canonical events; a state machine over one reply. */
+export interface EventDecoder {
+  push(event: WireEvent): CanonicalEvent[];
+  /** The stream ended: gives what was still open, and `response-end` only if the reply is complete. */
+  end(): CanonicalEvent[];
+}
+
+/** The edits the verbatim lane makes to a request: everything else stays byte for byte. */
+export interface Retarget {
+  readonly model: string;
+  /** Set where the limit has to be lowered, or stated though the caller did not. */
+  readonly outputLimit: number | undefined;
+  readonly capabilities: Capabilities;
+}
+
+export interface EncodedRequest {
+  readonly body: unknown;
+  readonly losses: readonly Loss[];
+}
+
+export interface UpstreamSide {
+  /** Passed the client's own request text of the same protocol; the answer is that text with only the edits made. */
+  retarget(text: string, edits: Retarget): string;
+  /** Passed a canonical request and the model it is for; the answer is the wire body and what it could not say. */
+  encodeRequest(request: CanonicalRequest, model: Model, outputLimit: number | undefined): EncodedRequest;
+  /** Starts a decoder for one streamed reply. */
+  decodeEvents(call: ClientCall): EventDecoder;
+  /** Passed a whole JSON reply; the answer is its events, with `response-end` only if it is complete. Throws on garbage. */
+  decodeReply(body: unknown, call: ClientCall): CanonicalEvent[];
+  /** Passed the status and text of a refusal; the answer is what the caller may know of it. */
+  decodeError(status: number, text: string): GatewayError;
+  /** Where a reply, and each event of a stream, names its model. */
+  readonly modelPath: readonly string[];
+  /** The frame that ends every stream, added in the verbatim lane where a vendor left it out; empty where there is none. */
+  readonly terminator: string;
+}
+
+export interface Protocol {
+  readonly name: string;
+  readonly body: 'json' | 'multipart';
+  readonly client: ClientSide;
+  readonly upstream: UpstreamSide;
+}

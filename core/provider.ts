@@ -1,0 +1,154 @@
+/**
+ * A provider is data: where each protocol is spoken, which models there are, and how a finished request is
+ * signed. `defineProvider` makes a plugin of that data; switched off until its key (or address) is set.
+ */
+import { z } from 'zod';
+import { checkModel, readCatalogue, type Model } from './catalog.ts';
+import { definePlugin, type PluginFactory } from './plugin.ts';
+import { priceSchema } from './money.ts';
+import type { Target } from './exchange.ts';
+import type { Operation } from './protocol.ts';
+
+/** A request as the vendor will see it: nothing of the client's but what was put here on purpose. */
+export interface UpstreamRequest {
+  readonly method: 'GET' | 'POST';
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | Uint8Array;
+}
+
+/** A vendor's reply: its head, and its body as it arrives. Ending the iteration early lets go of the connection. */
+export interface UpstreamResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: AsyncIterable<Uint8Array>;
+}
+
+export type Endpoint = string | ((target: Target, operation: Operation, stream: boolean) => string);
+
+export interface Provider {
+  readonly name: string;
+  /** Where the provider speaks a protocol, by the protocol's name: an absolute URL, or how to make one. */
+  readonly endpoints: Readonly<Record<string, Endpoint>>;
+  /** Passed the finished request; the answer is the same request with the vendor's credential on it. */
+  sign(request: UpstreamRequest): UpstreamRequest | Promise<UpstreamRequest>;
+}
+
+export interface ProviderSpec {
+  readonly name: string;
+  /** The environment variables that switch the provider on and move its address. */
+  readonly env: { readonly key: string; readonly baseUrl: string };
+  /** The vendor's own address; without one the provider is off until its address is set. */
+  readonly baseUrl?: string;
+  /** Paths below the address, by protocol name. */
+  readonly endpoints: Readonly<Record<string, string>>;
+  /** A catalogue file, or the path below the address where the vendor lists its models. */
+  readonly models: URL | { readonly discover: string };
+  /** How the key is shown to the vendor; `Authorization: Bearer` unless said otherwise. */
+  readonly credential?: (key: string) => Readonly<Record<string, string>>;
+}
+
+const optionsSchema = z.strictObject({
+  /** The vendor's key; its usual environment variable unless given. */
+  apiKey: z.string().min(1).optional(),
+  /** The vendor's address, with its version segment; its usual environment variable, or the vendor's own, unless given. */
+  baseUrl: z.url({ protocol: /^https?$/ }).optional(),
+  /** Of discovered models: that they cost nothing. */
+  free: z.literal(true).optional(),
+  /** Of discovered models: what each costs, in USD per million tokens. */
+  price: priceSchema.optional(),
+  /** Seconds between two looks at the vendor's list of models. */
+  discoverEvery: z.int().positive().default(60),
+});
+
+export type ProviderOptions = z.output<typeof optionsSchema>;
+
+function bearer(key: string): Record<string, string> {
+  return { authorization: `Bearer ${key}` };
+}
+
+/** Makes a provider plugin of its data. The plugin registers nothing while it has neither key nor, for a local one, address. */
+export function defineProvider(spec: ProviderSpec): PluginFactory<typeof optionsSchema> {
+  return definePlugin({
+    name: spec.name,
+    options: optionsSchema,
+    apply(host, options) {
+      const key = options.apiKey ?? process.env[spec.env.key];
+      const base = (options.baseUrl ?? process.env[spec.env.baseUrl] ?? spec.baseUrl)?.replace(/\/+$/, '');
+      if (!base || (spec.baseUrl && !key)) {
+        host.logger.debug(`off: set ${spec.baseUrl ? spec.env.key : spec.env.baseUrl} to switch it on`);
+        return;
+      }
+      const credential = key ? (spec.credential ?? bearer)(key) : {};
+      const provider: Provider = {
+        name: spec.name,
+        endpoints: Object.fromEntries(Object.entries(spec.endpoints).map(([protocol, path]) => [protocol, base + path])),
+        sign: (request) => ({ ...request, headers: { ...request.headers, ...credential } }),
+      };
+      host.providers.add(provider);
+      if (spec.models instanceof URL) return host.catalog.offer(provider, readCatalogue(spec.models));
+      host.discover(provider, { url: base + spec.models.discover, headers: credential, options });
+    },
+  });
+}
+
+const listedSchema = z.looseObject({
+  data: z.array(
+    z.looseObject({
+      id: z.string(),
+      name: z.string().optional(),
+      created: z.number().optional(),
+      context_length: z.number().nullish(),
+      /** vLLM's name for the context length. */
+      max_model_len: z.number().nullish(),
+      top_provider: z.looseObject({ max_completion_tokens: z.number().nullish() }).nullish(),
+      architecture: z.looseObject({ input_modalities: z.array(z.string()).nullish() }).nullish(),
+      supported_parameters: z.array(z.string()).nullish(),
+      /** OpenRouter's own: USD per token, as decimal strings. */
+      pricing: z.looseObject({ prompt: z.string(), completion: z.string(), input_cache_read: z.string().optional() }).optional(),
+    }),
+  ),
+});
+
+/** `"0.00000014"` USD a token → `"0.14"` USD a million, digit by digit; undefined for a price that is not fixed (`-1`). */
+function perMillion(perToken: string): string | undefined {
+  const match = /^(\d+)(?:\.(\d+))?$/.exec(perToken);
+  if (!match) return undefined;
+  const [, whole = '0', fraction = ''] = match;
+  const digits = whole + fraction.padEnd(6, '0');
+  const point = whole.length + 6;
+  const rest = digits.slice(point).slice(0, 9);
+  return `${digits.slice(0, point)}${rest && `.${rest}`}`;
+}
+
+const knownModalities = new Set(['text', 'image', 'audio', 'video', 'pdf', 'file']);
+const unknownContext = 8192;
+
+/**
+ * A vendor's own list of models (`GET /models` in the chat style) as facts: a model is left out where neither
+ * the list nor the options say what it costs.
+ */
+export function readListing(provider: string, body: unknown, options: Pick<ProviderOptions, 'free' | 'price'>): Model[] {
+  return listedSchema.parse(body).data.flatMap((listed) => {
+    const prompt = listed.pricing && perMillion(listed.pricing.prompt);
+    const completion = listed.pricing && perMillion(listed.pricing.completion);
+    const cacheRead = listed.pricing?.input_cache_read && perMillion(listed.pricing.input_cache_read);
+    const told = prompt && completion ? { input: prompt, output: completion, ...(cacheRead ? { cacheRead } : {}) } : undefined;
+    if (!options.free && !options.price && !told) return [];
+    const contextLength = listed.context_length ?? listed.max_model_len ?? unknownContext;
+    const model = checkModel({
+      id: listed.id.includes('/') ? listed.id : `${provider}/${listed.id}`,
+      upstream: listed.id,
+      name: listed.name ?? listed.id,
+      description: `${listed.name ?? listed.id}, as ${provider} lists it.`,
+      created: new Date((listed.created ?? 0) * 1000).toISOString().slice(0, 10),
+      contextLength,
+      outputLimit: listed.top_provider?.max_completion_tokens ?? contextLength,
+      input: listed.architecture?.input_modalities?.filter((modality) => knownModalities.has(modality)) ?? ['text'],
+      output: ['text'],
+      supportedParameters: listed.supported_parameters ?? [],
+      ...(told && !options.price && !options.free ? { price: told } : { free: true }),
+    });
+    return [options.price ? { ...model, free: undefined, price: options.price } : model];
+  });
+}

@@ -1,0 +1,166 @@
+/**
+ * Sets, adds and removes members of a JSON object in its own text, so that every other byte stays as the
+ * sender wrote it: numbers keep their digits, keys their order, and prompt-cache prefixes their hash. The text
+ * is valid JSON already (`JSON.parse` has read it), so this only has to find where things stand.
+ */
+import { GatewayError } from './errors.ts';
+
+/** Where one member of an object stands in the text: its key's opening quote, and its value. */
+interface Member {
+  readonly start: number;
+  readonly valueStart: number;
+  readonly valueEnd: number;
+}
+
+/** A member to set (added where it is missing) to this JSON value, or to remove where `value` is undefined. */
+export interface Edit {
+  readonly path: readonly [string] | readonly [string, string];
+  readonly value: unknown;
+}
+
+const quote = 34;
+const backslash = 92;
+
+function skipSpace(text: string, from: number): number {
+  let at = from;
+  for (let code = text.charCodeAt(at); code === 32 || code === 10 || code === 13 || code === 9; code = text.charCodeAt(at)) at += 1;
+  return at;
+}
+
+/** From an opening quote to just behind the closing one. */
+function skipString(text: string, from: number): number {
+  for (let end = text.indexOf('"', from + 1); ; end = text.indexOf('"', end + 1)) {
+    let before = end - 1;
+    while (text.charCodeAt(before) === backslash) before -= 1;
+    if ((end - before) % 2 === 1) return end + 1;
+  }
+}
+
+const structural = /["{}[\]]/g;
+const scalarEnd = /[,}\]\s]/g;
+
+function skipValue(text: string, from: number): number {
+  const first = text.charCodeAt(from);
+  if (first === quote) return skipString(text, from);
+  if (first !== 123 && first !== 91) {
+    scalarEnd.lastIndex = from;
+    return scalarEnd.exec(text)?.index ?? text.length;
+  }
+  let depth = 0;
+  for (let at = from; ; ) {
+    structural.lastIndex = at;
+    const found = structural.exec(text)?.index ?? text.length;
+    const code = text.charCodeAt(found);
+    if (code === quote) {
+      at = skipString(text, found);
+      continue;
+    }
+    depth += code === 123 || code === 91 ? 1 : -1;
+    at = found + 1;
+    if (depth === 0) return at;
+  }
+}
+
+/**
+ * The members of the object that opens at `from`, by name. A name that stands twice is refused: the vendor may
+ * read the one and we would bill the other.
+ */
+function membersOf(text: string, from: number): Map<string, Member> {
+  const members = new Map<string, Member>();
+  let at = skipSpace(text, from + 1);
+  while (text.charCodeAt(at) === quote) {
+    const keyEnd = skipString(text, at);
+    const name: unknown = JSON.parse(text.slice(at, keyEnd));
+    const valueStart = skipSpace(text, skipSpace(text, keyEnd) + 1);
+    const valueEnd = skipValue(text, valueStart);
+    if (members.has(String(name))) {
+      throw new GatewayError('invalid_request', `The body holds the field "${String(name)}" twice; send it once.`, { param: String(name) });
+    }
+    members.set(String(name), { start: at, valueStart, valueEnd });
+    at = skipSpace(text, valueEnd);
+    if (text.charCodeAt(at) === 44) at = skipSpace(text, at + 1);
+  }
+  return members;
+}
+
+interface Change {
+  readonly from: number;
+  readonly to: number;
+  readonly with: string;
+}
+
+/** Takes members out with one comma each: the one before, or the one behind where nothing stays in front. */
+function removals(members: Map<string, Member>, names: ReadonlySet<string>): Change[] {
+  const changes: Change[] = [];
+  const inOrder = [...members];
+  let previous: Member | undefined;
+  let keptBefore = false;
+  for (const [index, [name, member]] of inOrder.entries()) {
+    if (names.has(name)) {
+      const next = inOrder[index + 1]?.[1];
+      changes.push(keptBefore && previous ? { from: previous.valueEnd, to: member.valueEnd, with: '' } : { from: member.start, to: next?.start ?? member.valueEnd, with: '' });
+    } else {
+      keptBefore = true;
+    }
+    previous = member;
+  }
+  return changes;
+}
+
+/** The changes that make the edits to the object that opens at `open`; new members stand in front of the others. */
+function changesFor(text: string, open: number, edits: readonly Edit[]): Change[] {
+  const members = membersOf(text, open);
+  const removed = new Set(edits.flatMap(({ path, value }) => path.length === 1 && value === undefined && members.has(path[0]) ? [path[0]] : []));
+  const changes = removals(members, removed);
+  const added: string[] = [];
+  for (const { path: [name, inner], value } of edits) {
+    const member = members.get(name);
+    if (member && inner !== undefined && text[member.valueStart] === '{') {
+      changes.push(...changesFor(text, member.valueStart, [{ path: [inner], value }]));
+      continue;
+    }
+    if (value === undefined) continue;
+    const json = JSON.stringify(inner === undefined ? value : { [inner]: value });
+    if (member) {
+      changes.push({ from: member.valueStart, to: member.valueEnd, with: json });
+    } else {
+      added.push(`${JSON.stringify(name)}:${json}`);
+    }
+  }
+  const comma = added.length > 0 && members.size > removed.size ? ',' : '';
+  return [...changes, { from: open + 1, to: open + 1, with: added.join(',') + comma }];
+}
+
+/**
+ * The text with the edits made; the edits of one call name different members. Throws `invalid_request` where an
+ * object that is looked through says a name twice.
+ */
+export function splice(text: string, edits: readonly Edit[]): string {
+  const changes = changesFor(text, skipSpace(text, 0), edits).sort((first, second) => first.from - second.from || first.to - second.to);
+  let edited = '';
+  let at = 0;
+  for (const change of changes) {
+    edited += text.slice(at, change.from) + change.with;
+    at = change.to;
+  }
+  return edited + text.slice(at);
+}
+
+/** Where the string value at `path` stands in the text of a JSON object, quotes included; undefined where there is none. */
+export function locateString(text: string, path: readonly string[]): { start: number; end: number } | undefined {
+  let open = skipSpace(text, 0);
+  for (const [index, name] of path.entries()) {
+    if (text[open] !== '{') return undefined;
+    const member = membersOf(text, open).get(name);
+    if (!member) return undefined;
+    if (index === path.length - 1) return text[member.valueStart] === '"' ? { start: member.valueStart, end: member.valueEnd } : undefined;
+    open = member.valueStart;
+  }
+  return undefined;
+}
+
+/** Refuses a body that says one top-level field twice: what is billed and what the vendor reads could differ. */
+export function refuseRepeatedFields(text: string): void {
+  const open = skipSpace(text, 0);
+  if (text[open] === '{') membersOf(text, open);
+}
