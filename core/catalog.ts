@@ -52,6 +52,8 @@ const shape = {
   instructType: z.string().nullable().default(null),
   moderated: z.boolean().default(false),
   supportedParameters: z.array(z.string()).default([]),
+  /** The protocols its vendor serves it by, where these are fewer than the vendor speaks. */
+  protocols: z.array(z.string()).min(1).optional(),
   expires: z.iso.date().nullable().default(null),
   price: priceSchema.optional(),
   free: z.literal(true).optional(),

@@ -77,6 +77,8 @@ export interface Attempt {
   /** Which attempt of the exchange it is, from 1. */
   readonly number: number;
   readonly startedAt: number;
+  /** Fires when the client is gone, or the attempt took too long. */
+  readonly signal: AbortSignal;
   phase: 'start' | 'first-event' | 'end';
   /** Whether the request was handed to the transport: from then on the vendor may have worked. */
   sent: boolean;
@@ -143,7 +145,14 @@ export interface Answered extends EndFacts {
   readonly charge: Charge;
 }
 
-export type End = Refused | Failed | Answered;
+/** A stored outcome was sent again: no vendor was asked and nothing is owed. */
+export interface Replayed extends EndFacts {
+  readonly type: 'replayed';
+  readonly exchange: Parsed;
+  readonly replay: Replay;
+}
+
+export type End = Refused | Replayed | Failed | Answered;
 
 /** What a stored outcome says again, without a vendor and without a charge. */
 export interface Replay {

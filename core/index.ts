@@ -21,3 +21,5 @@ export type { Usage } from './canonical/usage.ts';
 export type { Loss } from './loss.ts';
 export { splice } from './splice.ts';
 export type { Edit } from './splice.ts';
+export { defineConfig } from './config.ts';
+export type { ConfigInput } from './config.ts';

@@ -8,7 +8,7 @@ import type { Logger } from 'pino';
 import type { Registry as MetricsRegistry } from 'prom-client';
 import { z } from 'zod';
 import type { Catalog } from './catalog.ts';
-import type { Principal } from './exchange.ts';
+import type { Principal, Target } from './exchange.ts';
 import type { Hooks } from './hooks.ts';
 import type { Protocol } from './protocol.ts';
 import type { Provider, ProviderOptions } from './provider.ts';
@@ -88,12 +88,16 @@ export interface Host {
   readonly routes: Registry<Route>;
   readonly commands: Registry<Command>;
   readonly catalog: Catalog;
+  /** Who serves a model, and how they are to be spoken to for a client of this protocol; empty for an unknown model. */
+  targetsFor(model: string, client: Protocol): Target[];
   /** The process's metrics; register with `getSingleMetric` first, since a reload applies plugins again. */
   readonly metrics: MetricsRegistry;
   readonly logger: Logger;
   /** The folder for what is kept on disk (`TOLLGATE_DATA`). */
   readonly dataFolder: string;
   readonly resource: OpenResource;
+  /** Adds a line to what whoever starts the gateway is shown: a first key, an address. */
+  tell(line: string): void;
   /** Asks a vendor for its models when ready and from time to time, and offers what it answers. */
   discover(provider: Provider, source: { url: string; headers: Readonly<Record<string, string>>; options: ProviderOptions }): void;
 }

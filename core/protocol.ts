@@ -27,13 +27,21 @@ export interface InputSize {
   readonly mediaBytes: number;
 }
 
-/** How the caller wants the call routed: the `provider` object, checked. */
+/** How the caller wants the call routed: the `provider` object of chat-completions and responses, checked. */
 export interface Preferences {
+  /** Providers to try first, in this order; alone, or never. */
   readonly order?: readonly string[] | undefined;
   readonly only?: readonly string[] | undefined;
   readonly ignore?: readonly string[] | undefined;
   readonly allow_fallbacks?: boolean | undefined;
+  /** Refuse the call where a target would lose one of its parameters. */
   readonly require_parameters?: boolean | undefined;
+  readonly routing?: 'priority' | 'cost' | 'latency' | 'balanced' | undefined;
+  readonly sort?: 'price' | 'latency' | 'throughput' | undefined;
+  /** Models to go on with when no provider of the one asked for answers. */
+  readonly fallback?: readonly string[] | undefined;
+  /** The dearest price accepted, in USD per million tokens, as decimal strings. */
+  readonly max_price?: { readonly prompt?: string | undefined; readonly completion?: string | undefined } | undefined;
 }
 
 /** One request, read and checked. */

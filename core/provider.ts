@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { checkModel, readCatalogue, type Model } from './catalog.ts';
 import { definePlugin, type PluginFactory } from './plugin.ts';
-import { priceSchema } from './money.ts';
+import { formatUsd, priceSchema } from './money.ts';
 import type { Target } from './exchange.ts';
 import type { Operation } from './protocol.ts';
 
@@ -40,8 +40,8 @@ export interface ProviderSpec {
   readonly env: { readonly key: string; readonly baseUrl: string };
   /** The vendor's own address; without one the provider is off until its address is set. */
   readonly baseUrl?: string;
-  /** Paths below the address, by protocol name. */
-  readonly endpoints: Readonly<Record<string, string>>;
+  /** Paths below the address, by protocol name; a function where the path depends on the call. */
+  readonly endpoints: Readonly<Record<string, Endpoint>>;
   /** A catalogue file, or the path below the address where the vendor lists its models. */
   readonly models: URL | { readonly discover: string };
   /** How the key is shown to the vendor; `Authorization: Bearer` unless said otherwise. */
@@ -63,6 +63,10 @@ const optionsSchema = z.strictObject({
 
 export type ProviderOptions = z.output<typeof optionsSchema>;
 
+function below(base: string, path: Endpoint): Endpoint {
+  return typeof path === 'string' ? base + path : (...call) => base + path(...call);
+}
+
 function bearer(key: string): Record<string, string> {
   return { authorization: `Bearer ${key}` };
 }
@@ -73,8 +77,9 @@ export function defineProvider(spec: ProviderSpec): PluginFactory<typeof options
     name: spec.name,
     options: optionsSchema,
     apply(host, options) {
-      const key = options.apiKey ?? process.env[spec.env.key];
-      const base = (options.baseUrl ?? process.env[spec.env.baseUrl] ?? spec.baseUrl)?.replace(/\/+$/, '');
+      // A variable that is set to nothing, as compose files do, is one that is not set.
+      const key = options.apiKey ?? (process.env[spec.env.key] || undefined);
+      const base = (options.baseUrl ?? (process.env[spec.env.baseUrl] || spec.baseUrl))?.replace(/\/+$/, '');
       if (!base || (spec.baseUrl && !key)) {
         host.logger.debug(`off: set ${spec.baseUrl ? spec.env.key : spec.env.baseUrl} to switch it on`);
         return;
@@ -82,7 +87,7 @@ export function defineProvider(spec: ProviderSpec): PluginFactory<typeof options
       const credential = key ? (spec.credential ?? bearer)(key) : {};
       const provider: Provider = {
         name: spec.name,
-        endpoints: Object.fromEntries(Object.entries(spec.endpoints).map(([protocol, path]) => [protocol, base + path])),
+        endpoints: Object.fromEntries(Object.entries(spec.endpoints).map(([protocol, path]) => [protocol, below(base, path)])),
         sign: (request) => ({ ...request, headers: { ...request.headers, ...credential } }),
       };
       host.providers.add(provider);
@@ -92,63 +97,103 @@ export function defineProvider(spec: ProviderSpec): PluginFactory<typeof options
   });
 }
 
+const listSchema = z.looseObject({ data: z.array(z.unknown()).nullable() });
+
 const listedSchema = z.looseObject({
-  data: z.array(
-    z.looseObject({
-      id: z.string(),
-      name: z.string().optional(),
-      created: z.number().optional(),
-      context_length: z.number().nullish(),
-      /** vLLM's name for the context length. */
-      max_model_len: z.number().nullish(),
-      top_provider: z.looseObject({ max_completion_tokens: z.number().nullish() }).nullish(),
-      architecture: z.looseObject({ input_modalities: z.array(z.string()).nullish() }).nullish(),
-      supported_parameters: z.array(z.string()).nullish(),
-      /** OpenRouter's own: USD per token, as decimal strings. */
-      pricing: z.looseObject({ prompt: z.string(), completion: z.string(), input_cache_read: z.string().optional() }).optional(),
-    }),
-  ),
+  id: z.string(),
+  name: z.string().nullish(),
+  created: z.number().nullish(),
+  context_length: z.number().nullish(),
+  /** vLLM's name for the context length. */
+  max_model_len: z.number().nullish(),
+  top_provider: z.looseObject({ max_completion_tokens: z.number().nullish() }).nullish(),
+  architecture: z.looseObject({ input_modalities: z.array(z.string()).nullish(), output_modalities: z.array(z.string()).nullish() }).nullish(),
+  supported_parameters: z.array(z.string()).nullish(),
+  /** OpenRouter's own: USD per token, and per request, as decimal strings; "-1" where the price is not fixed. */
+  pricing: z.record(z.string(), z.unknown()).nullish(),
 });
 
-/** `"0.00000014"` USD a token → `"0.14"` USD a million, digit by digit; undefined for a price that is not fixed (`-1`). */
-function perMillion(perToken: string): string | undefined {
-  const match = /^(\d+)(?:\.(\d+))?$/.exec(perToken);
+type Listed = z.output<typeof listedSchema>;
+
+/** `"0.00000014"` USD a token → `"0.14"` USD a million, exact to the nano and rounded up behind it; undefined for what is no fixed price. */
+function perMillion(perToken: unknown): string | undefined {
+  const match = typeof perToken === 'string' ? /^(\d+)(?:\.(\d+))?$/.exec(perToken) : undefined;
   if (!match) return undefined;
   const [, whole = '0', fraction = ''] = match;
-  const digits = whole + fraction.padEnd(6, '0');
-  const point = whole.length + 6;
-  const rest = digits.slice(point).slice(0, 9);
-  return `${digits.slice(0, point)}${rest && `.${rest}`}`;
+  const digits = fraction.padEnd(15, '0');
+  return formatUsd(BigInt(whole + digits.slice(0, 15)) + (/[1-9]/.test(digits.slice(15)) ? 1n : 0n));
+}
+
+/** What a list says a model costs. A part at "0" is one that has no price of its own, not one that is given away. */
+function listedPrice(pricing: Listed['pricing']): z.input<typeof priceSchema> | undefined {
+  const input = perMillion(pricing?.['prompt']);
+  const output = perMillion(pricing?.['completion']);
+  if (input === undefined || output === undefined) return undefined;
+  const { request } = pricing ?? {};
+  const parts = {
+    cacheRead: perMillion(pricing?.['input_cache_read']),
+    cacheWrite5m: perMillion(pricing?.['input_cache_write']),
+    reasoning: perMillion(pricing?.['internal_reasoning']),
+    inputAudio: perMillion(pricing?.['audio']),
+    request: typeof request === 'string' && Number(request) > 0 ? request : undefined,
+  };
+  return { input, output, ...Object.fromEntries(Object.entries(parts).filter(([, rate]) => rate !== undefined && rate !== '0')) };
 }
 
 const knownModalities = new Set(['text', 'image', 'audio', 'video', 'pdf', 'file']);
 const unknownContext = 8192;
+const modelId = /^[\w.-]+\/./;
+
+function tokenCount(...listed: readonly (number | null | undefined)[]): number | undefined {
+  return listed.find((count): count is number => Number.isSafeInteger(count) && Number(count) > 0);
+}
+
+function factsOf(provider: string, listed: Listed): object {
+  const name = listed.name ?? listed.id;
+  const contextLength = tokenCount(listed.context_length, listed.max_model_len) ?? unknownContext;
+  const input = listed.architecture?.input_modalities?.filter((modality) => knownModalities.has(modality));
+  const parameters = listed.supported_parameters;
+  return {
+    id: modelId.test(listed.id) ? listed.id : `${provider}/${listed.id.replace(/^\/+/, '')}`,
+    upstream: listed.id,
+    name,
+    description: `${name}, as ${provider} lists it.`,
+    created: new Date((listed.created ?? 0) * 1000).toISOString().slice(0, 10),
+    contextLength,
+    outputLimit: tokenCount(listed.top_provider?.max_completion_tokens) ?? contextLength,
+    input: input?.length ? input : ['text'],
+    output: ['text'],
+    supportedParameters: parameters ?? [],
+    ...(parameters && {
+      capabilities: {
+        tools: parameters.includes('tools'),
+        structuredOutput: parameters.includes('structured_outputs'),
+        sampling: parameters.includes('temperature'),
+      },
+    }),
+  };
+}
+
+/** One row as a model; undefined where it is none to be sold: it makes more than text, whose price a list does not tell, or nothing says what it costs. */
+function modelOf(provider: string, row: unknown, { free, price }: Pick<ProviderOptions, 'free' | 'price'>): Model | undefined {
+  const listed = listedSchema.parse(row);
+  const told = listedPrice(listed.pricing);
+  if (listed.architecture?.output_modalities?.some((modality) => modality !== 'text')) return undefined;
+  if (!free && !price && !told) return undefined;
+  const model = checkModel({ ...factsOf(provider, listed), ...(told && !price && !free ? { price: told } : { free: true }) });
+  return price ? { ...model, free: undefined, price } : model;
+}
 
 /**
- * A vendor's own list of models (`GET /models` in the chat style) as facts: a model is left out where neither
- * the list nor the options say what it costs.
+ * A vendor's own list of models (`GET /models` in the chat style) as facts. A row that cannot be read costs
+ * itself and not the whole list; a body that is no list throws.
  */
 export function readListing(provider: string, body: unknown, options: Pick<ProviderOptions, 'free' | 'price'>): Model[] {
-  return listedSchema.parse(body).data.flatMap((listed) => {
-    const prompt = listed.pricing && perMillion(listed.pricing.prompt);
-    const completion = listed.pricing && perMillion(listed.pricing.completion);
-    const cacheRead = listed.pricing?.input_cache_read && perMillion(listed.pricing.input_cache_read);
-    const told = prompt && completion ? { input: prompt, output: completion, ...(cacheRead ? { cacheRead } : {}) } : undefined;
-    if (!options.free && !options.price && !told) return [];
-    const contextLength = listed.context_length ?? listed.max_model_len ?? unknownContext;
-    const model = checkModel({
-      id: listed.id.includes('/') ? listed.id : `${provider}/${listed.id}`,
-      upstream: listed.id,
-      name: listed.name ?? listed.id,
-      description: `${listed.name ?? listed.id}, as ${provider} lists it.`,
-      created: new Date((listed.created ?? 0) * 1000).toISOString().slice(0, 10),
-      contextLength,
-      outputLimit: listed.top_provider?.max_completion_tokens ?? contextLength,
-      input: listed.architecture?.input_modalities?.filter((modality) => knownModalities.has(modality)) ?? ['text'],
-      output: ['text'],
-      supportedParameters: listed.supported_parameters ?? [],
-      ...(told && !options.price && !options.free ? { price: told } : { free: true }),
-    });
-    return [options.price ? { ...model, free: undefined, price: options.price } : model];
+  return (listSchema.parse(body).data ?? []).flatMap((row) => {
+    try {
+      return modelOf(provider, row, options) ?? [];
+    } catch {
+      return [];
+    }
   });
 }

@@ -136,7 +136,7 @@ function changesFor(text: string, open: number, edits: readonly Edit[]): Change[
  * object that is looked through says a name twice.
  */
 export function splice(text: string, edits: readonly Edit[]): string {
-  const changes = changesFor(text, skipSpace(text, 0), edits).sort((first, second) => first.from - second.from || first.to - second.to);
+  const changes = changesFor(text, skipSpace(text, 0), edits).toSorted((first, second) => first.from - second.from || first.to - second.to);
   let edited = '';
   let at = 0;
   for (const change of changes) {

@@ -1,0 +1,104 @@
+/**
+ * The configuration: one TypeScript file whose imports are the inventory. Reading it is checking it: a wrong
+ * option is told with the file, the plugin, the option and what there is instead, before anything runs.
+ */
+import { registerHooks } from 'node:module';
+import { isAbsolute, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { z } from 'zod';
+import type { Plugin, PluginEntry } from './plugin.ts';
+
+const seconds = (fallback: number) => z.number().positive().default(fallback).transform((value) => value * 1000);
+
+const settingsSchema = z.strictObject({
+  server: z
+    .strictObject({
+      host: z.string().default('127.0.0.1'),
+      port: z.int().min(0).max(65_535).default(8787),
+      /** Bytes of a request body at most. */
+      bodyLimit: z.int().positive().default(32 * 1024 * 1024),
+    })
+    .prefault({}),
+  /** Where the ledger and what else has to last is kept. */
+  dataFolder: z.string().default('./data'),
+  /** What happens where a target cannot express a part of a request: it is told of, or the call is refused. */
+  loss: z.enum(['report', 'reject']).default('report'),
+  /** Seconds: to connect; to the first event of a stream; to a whole JSON reply; between two pieces of a body. */
+  timeouts: z.strictObject({ connect: seconds(10), firstEvent: seconds(120), reply: seconds(600), idle: seconds(300) }).prefault({}),
+  plugins: z.array(z.custom<PluginEntry>((entry) => !entry || isPlugin(entry), 'has to be a plugin (call its factory: `name()`, not `name`) or falsy')),
+});
+
+export type ConfigInput = z.input<typeof settingsSchema>;
+
+export interface Config {
+  readonly server: { readonly host: string; readonly port: number; readonly bodyLimit: number };
+  readonly dataFolder: string;
+  readonly loss: 'report' | 'reject';
+  /** Milliseconds. */
+  readonly timeouts: { readonly connectTimeout: number; readonly idleTimeout: number; readonly firstEvent: number; readonly reply: number };
+  readonly plugins: readonly Plugin[];
+}
+
+/** An error in the configuration: its message is all there is to say. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+function isPlugin(value: unknown): value is Plugin {
+  return typeof value === 'object' && value !== null && 'name' in value && 'apply' in value && typeof value.apply === 'function';
+}
+
+/** For completion and checking in an editor; it answers what it is given. */
+export function defineConfig(config: ConfigInput): ConfigInput {
+  return config;
+}
+
+/** Checks what a configuration file exports. Throws a `ConfigError` that lists every fault. */
+export function checkConfig(input: unknown, file: string): Config {
+  const checked = settingsSchema.safeParse(input);
+  if (!checked.success) throw new ConfigError(`${file}: ${z.prettifyError(checked.error)}`);
+  const { server, dataFolder, loss, timeouts, plugins } = checked.data;
+  const present = plugins.filter((entry) => isPlugin(entry));
+  const repeated = present.find(({ name }, index) => present.findIndex((other) => other.name === name) < index);
+  if (repeated) throw new ConfigError(`${file}: the plugin "${repeated.name}" is listed twice`);
+  return {
+    server, loss,
+    dataFolder: resolve(dataFolder),
+    timeouts: { connectTimeout: timeouts.connect, idleTimeout: timeouts.idle, firstEvent: timeouts.firstEvent, reply: timeouts.reply },
+    plugins: present,
+  };
+}
+
+/**
+ * Loads a configuration file: `TOLLGATE_CONFIG`, or `gateway.config.ts` in the working folder. The bare name
+ * `tollgate` means the running copy in all it imports, so there is one core whoever wrote a plugin.
+ */
+export async function loadConfig(file = process.env['TOLLGATE_CONFIG'] ?? 'gateway.config.ts'): Promise<Config> {
+  meanRunningCopy();
+  const path = isAbsolute(file) ? file : resolve(file);
+  let module: unknown;
+  try {
+    module = await import(pathToFileURL(path).href);
+  } catch (error) {
+    throw new ConfigError(`${path}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+  }
+  if (typeof module !== 'object' || module === null || !('default' in module)) throw new ConfigError(`${path}: it has to export its configuration as default`);
+  return checkConfig(module.default, path);
+}
+
+let registered = false;
+
+function meanRunningCopy(): void {
+  if (registered) return;
+  registered = true;
+  const here = import.meta.url;
+  const extension = here.endsWith('.ts') ? '.ts' : '.js';
+  registerHooks({
+    resolve(specifier, context, next) {
+      if (specifier === 'tollgate') return { url: new URL(`./index${extension}`, here).href, shortCircuit: true };
+      const plugin = /^tollgate\/plugins\/([\w./-]+)$/.exec(specifier)?.[1];
+      if (plugin) return next(new URL(`../plugins/${plugin}${extension}`, here).href, context);
+      return next(specifier, context);
+    },
+  });
+}

@@ -1,0 +1,80 @@
+/**
+ * The default dispatcher: http-proxy-3, with undici as the `fetch` it proxies through. http-proxy-3 takes the
+ * client's request over and supervises the hand-off; what reaches the vendor is the finished `UpstreamRequest`
+ * and nothing of the client's own head, and its reply is kept for the lanes instead of being piped.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import httpProxy from 'http-proxy-3';
+import { Agent } from 'undici';
+import { GatewayError } from './errors.ts';
+import type { Received, Routed } from './exchange.ts';
+import type { UpstreamRequest, UpstreamResponse } from './provider.ts';
+
+export interface DispatcherOptions {
+  /** Milliseconds to establish a connection, and between two pieces of a body. */
+  readonly connectTimeout: number;
+  readonly idleTimeout: number;
+}
+
+export interface Dispatcher {
+  dispatch(request: UpstreamRequest, exchange: Routed): Promise<UpstreamResponse>;
+  close(): Promise<void>;
+}
+
+/** The connection an exchange came in by: http-proxy-3 wants it, and no plugin should have it. */
+export const connections = new WeakMap<Received, { readonly request: IncomingMessage; readonly response: ServerResponse }>();
+
+/** What http-proxy-3 is handed in place of the vendor's reply: it would read, and lose, a real body. */
+const standIn = new Response(null);
+
+export function createDispatcher(options: DispatcherOptions): Dispatcher {
+  // The variable would send everyone who uses http-proxy-3 in this process through its own fetch.
+  delete process.env['FORCE_FETCH_PATH'];
+  const agent = new Agent({
+    connect: { timeout: options.connectTimeout },
+    headersTimeout: 0,
+    bodyTimeout: options.idleTimeout,
+    keepAliveTimeout: 30_000,
+  });
+  const proxy = httpProxy.createProxyServer({ selfHandleResponse: true, ignorePath: true, agent });
+
+  async function send(request: UpstreamRequest, signal: AbortSignal): Promise<UpstreamResponse> {
+    const { origin, pathname, search } = new URL(request.url);
+    const { statusCode, headers, body } = await agent.request({
+      origin,
+      path: pathname + search,
+      method: request.method,
+      headers: request.headers,
+      body: request.body,
+      signal,
+    });
+    return { status: statusCode, headers, body };
+  }
+
+  return {
+    dispatch(request, exchange) {
+      const connection = connections.get(exchange);
+      if (!connection) throw new GatewayError('internal', 'This exchange came in by no connection that could be proxied.');
+      const { attempt } = exchange;
+      return new Promise((resolve, reject) => {
+        const failed = (error: Error): void => reject(unreachable(error, exchange));
+        const proxied = async (): Promise<Response> => {
+          attempt.sent = true;
+          resolve(await send(request, attempt.signal));
+          return standIn;
+        };
+        proxy.web(connection.request, connection.response, { target: request.url, method: request.method, fetch: proxied }, failed);
+      });
+    },
+    close: () => agent.close(),
+  };
+}
+
+const neverSent = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT', 'ERR_TLS_CERT_ALTNAME_INVALID']);
+
+function unreachable(error: Error & { code?: unknown }, { attempt, signal }: Routed): GatewayError {
+  if (neverSent.has(String(error.code))) attempt.sent = false;
+  if (signal.aborted) return new GatewayError('client_gone', 'The client left before the provider answered.', { cause: error });
+  if (attempt.signal.aborted) return new GatewayError('timeout', 'The provider did not begin to answer in time.', { cause: error });
+  return new GatewayError('upstream_failed', 'The provider could not be reached.', { cause: error });
+}

@@ -1,0 +1,106 @@
+/** A gateway put together from its configuration: plugins applied, hooks made ready, and let go of again. */
+import { Registry as MetricsRegistry } from 'prom-client';
+import type { Logger } from 'pino';
+import { Catalog } from './catalog.ts';
+import type { Config } from './config.ts';
+import { watchListing } from './discovery.ts';
+import { createDispatcher } from './dispatch.ts';
+import type { Target } from './exchange.ts';
+import { createHooks, type CoreHooks } from './hooks.ts';
+import { PluginError, type Command, type Host, type Keyring, type Plugin, type Route } from './plugin.ts';
+import type { Protocol } from './protocol.ts';
+import type { Provider } from './provider.ts';
+import { Registry } from './registry.ts';
+import { Resources } from './resources.ts';
+import { freezeTaps, tappable } from './taps.ts';
+
+/** What the walk and the door need of a gateway. */
+export interface Core {
+  readonly hooks: CoreHooks;
+  readonly protocols: Registry<Protocol>;
+  readonly routes: Registry<Route>;
+  readonly commands: Registry<Command>;
+  readonly logger: Logger;
+  readonly bodyLimit: number;
+  /** Whether a call is refused where a target would lose a part of it. */
+  readonly rejectsLoss: boolean;
+  /** Milliseconds a vendor has to the first event of its reply. */
+  firstEventTimeout(stream: boolean): number;
+  /** Who serves a model, spoken to in the client's own protocol where the provider knows it. */
+  targetsFor(model: string, client: Protocol): Target[];
+}
+
+export interface Gateway extends Core {
+  /** What plugins have to tell whoever starts the gateway. */
+  readonly banner: readonly string[];
+  /** Runs the `ready` hook; afterwards nothing can be tapped any more. */
+  open(): Promise<void>;
+  /** Runs the `close` hook and lets go of every resource. */
+  close(): Promise<void>;
+}
+
+/** One process has one set of metrics, whatever is reloaded. */
+const metrics = new MetricsRegistry();
+
+/** Applies the plugins in their order. Throws a `PluginError` naming the one that failed. */
+export function createGateway(config: Config, logger: Logger): Gateway {
+  const hooks = createHooks();
+  const protocols = new Registry<Protocol>('protocol');
+  const providers = new Registry<Provider>('provider');
+  const keyrings = new Registry<Keyring>('keyring');
+  const routes = new Registry<Route>('route');
+  const commands = new Registry<Command>('command');
+  const catalog = new Catalog();
+  const resources = new Resources();
+  const banner: string[] = [];
+  const dispatcher = createDispatcher(config.timeouts);
+
+  function targetsFor(model: string, client: Protocol): Target[] {
+    return catalog.find(model).flatMap((offer) => {
+      const { endpoints } = offer.provider;
+      const spoken = client.name in endpoints ? client : Object.keys(endpoints).flatMap((name) => protocols.find(name) ?? [])[0];
+      return spoken ? [{ ...offer, protocol: spoken }] : [];
+    });
+  }
+
+  for (const plugin of config.plugins) {
+    const pluginLogger = logger.child({ plugin: plugin.name });
+    const host: Host = {
+      hooks: tappable(hooks, pluginLogger),
+      protocols, providers, keyrings, routes, commands, catalog, metrics,
+      logger: pluginLogger,
+      dataFolder: config.dataFolder,
+      resource: resources.open,
+      targetsFor,
+      tell: (line) => void banner.push(line),
+      discover: (provider, source) => watchListing(hooks, catalog, provider, source, pluginLogger),
+    };
+    applyPlugin(plugin, host);
+  }
+  hooks.dispatch.tapPromise({ name: 'proxy', stage: Number.MAX_SAFE_INTEGER }, dispatcher.dispatch);
+
+  return {
+    hooks, protocols, routes, commands, logger, banner,
+    bodyLimit: config.server.bodyLimit,
+    rejectsLoss: config.loss === 'reject',
+    firstEventTimeout: (stream) => (stream ? config.timeouts.firstEvent : config.timeouts.reply),
+    targetsFor,
+    async open() {
+      await hooks.ready.promise();
+      freezeTaps(hooks);
+    },
+    async close() {
+      await hooks.close.promise();
+      await resources.release();
+      await dispatcher.close();
+    },
+  };
+}
+
+function applyPlugin(plugin: Plugin, host: Host): void {
+  try {
+    plugin.apply(host);
+  } catch (error) {
+    throw error instanceof PluginError ? error : new PluginError(plugin.name, error instanceof Error ? error.message : String(error), error);
+  }
+}

@@ -1,0 +1,38 @@
+/** The headers of what clients are sent, and errors in the words of their protocol. */
+import type { GatewayError } from './errors.ts';
+import type { Routed } from './exchange.ts';
+import { lossHeader, type Loss } from './loss.ts';
+import type { Protocol } from './protocol.ts';
+import type { Reply } from './reply.ts';
+
+/** Proxies on the way must neither store nor rework nor gather a stream. */
+export function streamHead(protocol: Protocol): Record<string, string> {
+  return { 'content-type': protocol.client.streamType, 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no' };
+}
+
+/** Who answered, at which attempt, and what of the request got lost on the way. */
+export function answerHead(protocol: Protocol, { attempt, call }: Routed, losses: readonly Loss[]): Record<string, string> {
+  return {
+    ...(call.stream ? streamHead(protocol) : { 'content-type': 'application/json' }),
+    'x-tollgate-provider': attempt.target.provider.name,
+    'x-tollgate-attempts': String(attempt.number),
+    ...(losses.length > 0 ? { 'x-tollgate-dropped': lossHeader(losses) } : {}),
+  };
+}
+
+/** How a client is told whether to come again, beside the body its protocol has for the error. */
+export function errorHead(error: GatewayError): Record<string, string> {
+  return {
+    'content-type': 'application/json',
+    ...(error.retry ? {} : { 'x-should-retry': 'false' }),
+    ...(error.details.retryAfter === undefined ? {} : { 'retry-after': String(error.details.retryAfter) }),
+  };
+}
+
+/** Ends a reply with an error: as status and body while nothing was sent, inside the stream afterwards. */
+export function sendError(reply: Reply, protocol: Protocol, error: GatewayError): void {
+  if (reply.started) return reply.finish(protocol.client.encodeStreamError(error));
+  const { status, body } = protocol.client.encodeError(error);
+  reply.head(status, errorHead(error));
+  reply.finish(JSON.stringify(body));
+}

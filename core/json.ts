@@ -1,0 +1,41 @@
+/**
+ * A client's body from bytes to a value, with everything refused that two readers could understand differently:
+ * invalid UTF-8, a field said twice, nesting so deep that writing it again would fail.
+ */
+import { isUtf8 } from 'node:buffer';
+import { GatewayError } from './errors.ts';
+import { refuseRepeatedFields } from './splice.ts';
+
+const deepest = 128;
+
+/** Throws `invalid_request` saying what is wrong with the body as a whole. */
+export function parseJson(bytes: Buffer): { text: string; value: unknown } {
+  if (!isUtf8(bytes)) throw new GatewayError('invalid_request', 'The body is not valid UTF-8; send JSON encoded as UTF-8.');
+  const text = bytes.toString('utf8');
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new GatewayError('invalid_request', `The body is not valid JSON: ${error instanceof Error ? error.message : 'it could not be read'}.`, { cause: error });
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new GatewayError('invalid_request', 'The body has to be a JSON object.');
+  }
+  if (isDeeperThan(value, deepest)) throw new GatewayError('invalid_request', `The body is nested deeper than ${deepest} levels.`);
+  refuseRepeatedFields(text);
+  return { text, value };
+}
+
+/** Level by level and not by recursion: the depth is the sender's choice, the stack is ours. */
+function isDeeperThan(value: object, limit: number): boolean {
+  let level: object[] = [value];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth === limit) return true;
+    const below: object[] = [];
+    for (const parent of level) {
+      for (const child of Object.values(parent)) if (typeof child === 'object' && child !== null) below.push(child);
+    }
+    level = below;
+  }
+  return false;
+}

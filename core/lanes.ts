@@ -1,0 +1,206 @@
+/**
+ * Verbatim and translated: the two ways a body crosses. In the verbatim lane, taken when client and vendor speak
+ * the same protocol and no tap wants the body, the sender's own bytes go on with a few edits spliced in, and a
+ * copy is read for metering. In the translated lane the body goes through the canonical form.
+ */
+import type { CanonicalEvent } from './canonical/events.ts';
+import { GatewayError } from './errors.ts';
+import type { Routed } from './exchange.ts';
+import type { CoreHooks } from './hooks.ts';
+import type { Loss } from './loss.ts';
+import type { EventDecoder, Protocol, ReplyContext } from './protocol.ts';
+import type { UpstreamResponse } from './provider.ts';
+import { locateString, splice } from './splice.ts';
+import { SseReader, type SseBlock } from './sse.ts';
+import type { Tally } from './tally.ts';
+import { conditionOf } from './taps.ts';
+
+/** Text for the client; `last` means success, and is held until the call is settled. */
+export interface Piece {
+  readonly text: string;
+  readonly last: boolean;
+}
+
+export interface EncodedBody {
+  readonly body: string;
+  readonly losses: readonly Loss[];
+}
+
+/** A reply that has to be held whole is bounded: no vendor's JSON is larger. */
+const longestReply = 256 * 1024 * 1024;
+
+export function isVerbatim(hooks: CoreHooks, exchange: Routed): boolean {
+  const applies = (tap: { name: string }): boolean => conditionOf(tap)(exchange);
+  return exchange.protocol === exchange.attempt.target.protocol && !hooks.transformRequest.taps.some(applies) && !hooks.transformStream.taps.some(applies);
+}
+
+/** The request body for the target of the attempt at hand, and what it could not say. */
+export async function encodeBody(hooks: CoreHooks, exchange: Routed, verbatim: boolean): Promise<EncodedBody> {
+  const { call, text, attempt, grant } = exchange;
+  const { upstream } = attempt.target.protocol;
+  const { model } = attempt.target;
+  if (verbatim) {
+    return { body: upstream.retarget(text, { call, model: model.upstream, outputLimit: grant.outputLimit, capabilities: model.capabilities }), losses: [] };
+  }
+  const request = await hooks.transformRequest.promise(exchange.canonical(), exchange);
+  const { body, losses } = upstream.encodeRequest(request, model, grant.outputLimit);
+  return { body: JSON.stringify(body), losses };
+}
+
+/**
+ * A vendor's reply as text for the client, piece by piece; the first piece is the commit point. Ends with a
+ * piece that is `last`, or throws: a reply that stops before it is complete is an error.
+ */
+export function crossReply(hooks: CoreHooks, exchange: Routed, response: UpstreamResponse, tally: Tally, verbatim: boolean): AsyncGenerator<Piece> {
+  const { call, attempt, protocol } = exchange;
+  const { target } = attempt;
+  const streamed = String(response.headers['content-type'] ?? '').includes('text/event-stream');
+  if (verbatim && streamed === call.stream) return streamed ? verbatimStream(exchange, response, tally) : verbatimReply(exchange, response, tally);
+  const context: ReplyContext = { id: exchange.id, model: target.model.id, created: Math.floor(exchange.receivedAt / 1000), call };
+  const decoded = streamed ? streamedEvents(target.protocol, exchange, response, tally) : repliedEvents(target.protocol, exchange, response, tally);
+  const events = hooks.transformStream.call(decoded, exchange);
+  return call.stream ? translatedStream(protocol, context, events) : translatedReply(protocol, context, events);
+}
+
+async function* verbatimStream(exchange: Routed, response: UpstreamResponse, tally: Tally): AsyncGenerator<Piece> {
+  const { call, attempt } = exchange;
+  const { upstream } = attempt.target.protocol;
+  const decoder = upstream.decodeEvents(call);
+  const rename = modelRenamer(upstream.modelPath, attempt.target.model.id);
+  const forward = (blocks: readonly SseBlock[]): { text: string; lastWord: string } => {
+    let text = '';
+    for (const { raw, event } of blocks) {
+      const events = event ? decoder.push(event) : [];
+      for (const each of events) tally.read(each);
+      if (tally.complete) return { text, lastWord: raw };
+      if (!isUnaskedUsage(events, call.usageWanted)) text += event ? rename(raw, event.data) : raw;
+    }
+    return { text, lastWord: '' };
+  };
+  const reader = new SseReader();
+  // Comments before the first event are no reply yet: another provider may still take over.
+  let prelude = '';
+  let begun = false;
+  for await (const chunk of response.body) {
+    if (tally.complete) continue;
+    const blocks = reader.push(chunk);
+    const { text, lastWord } = forward(blocks);
+    begun ||= blocks.some(({ event }) => event !== undefined);
+    prelude += text;
+    if (!begun) continue;
+    if (prelude) yield { text: prelude, last: false };
+    prelude = '';
+    if (lastWord) yield { text: lastWord, last: true };
+  }
+  if (tally.complete) return;
+  const { text, lastWord } = forward(reader.end());
+  if (begun && text) yield { text, last: false };
+  if (!tally.complete) for (const event of decoder.end()) tally.read(event);
+  if (!tally.complete) throw cutShort();
+  yield { text: lastWord || upstream.terminator, last: true };
+}
+
+/** The figures we asked the vendor for on our own account are not for a client that did not. */
+function isUnaskedUsage(events: readonly CanonicalEvent[], wanted: boolean): boolean {
+  return !wanted && events.length > 0 && events.every(({ type }) => type === 'usage');
+}
+
+/**
+ * Puts our model id where each event names the vendor's. The events of one stream begin alike, so the place is
+ * looked up once and later events are known by their beginning.
+ */
+function modelRenamer(path: readonly string[], id: string): (raw: string, data: string) => string {
+  const json = JSON.stringify(id);
+  let beginning: string | undefined;
+  let renamed = '';
+  return (raw, data) => {
+    if (beginning !== undefined && raw.startsWith(beginning)) return renamed + raw.slice(beginning.length);
+    if (!data.startsWith('{')) return raw;
+    const place = locateString(data, path);
+    const offset = raw.indexOf(data);
+    if (!place || offset < 0) return raw;
+    beginning = raw.slice(0, offset + place.end);
+    renamed = raw.slice(0, offset + place.start) + json;
+    return renamed + raw.slice(beginning.length);
+  };
+}
+
+async function* verbatimReply(exchange: Routed, response: UpstreamResponse, tally: Tally): AsyncGenerator<Piece> {
+  const { target } = exchange.attempt;
+  const text = await readText(response);
+  for (const event of decodeReply(target.protocol, exchange, text)) tally.read(event);
+  if (!tally.complete) throw cutShort();
+  const [first, second] = target.protocol.upstream.modelPath;
+  const path: readonly [string] | readonly [string, string] | undefined = first === undefined ? undefined : second === undefined ? [first] : [first, second];
+  yield { text: path && locateString(text, path) ? splice(text, [{ path, value: target.model.id }]) : text, last: true };
+}
+
+async function* translatedStream(protocol: Protocol, context: ReplyContext, events: AsyncIterable<CanonicalEvent>): AsyncGenerator<Piece> {
+  const encoder = protocol.client.encodeEvents(context);
+  for await (const event of events) {
+    const text = encoder.push(event);
+    const last = event.type === 'response-end';
+    if (text || last) yield { text, last };
+    if (last) return;
+  }
+  throw cutShort();
+}
+
+async function* translatedReply(protocol: Protocol, context: ReplyContext, events: AsyncIterable<CanonicalEvent>): AsyncGenerator<Piece> {
+  const all: CanonicalEvent[] = [];
+  for await (const event of events) all.push(event);
+  if (all.at(-1)?.type !== 'response-end') throw cutShort();
+  yield { text: JSON.stringify(protocol.client.encodeReply(all, context)), last: true };
+}
+
+async function* streamedEvents(protocol: Protocol, { call }: Routed, response: UpstreamResponse, tally: Tally): AsyncGenerator<CanonicalEvent> {
+  const reader = new SseReader();
+  const decoder = protocol.upstream.decodeEvents(call);
+  for await (const chunk of response.body) {
+    if (!tally.complete) yield* counted(decodeBlocks(decoder, reader.push(chunk)), tally);
+  }
+  if (tally.complete) return;
+  yield* counted(decodeBlocks(decoder, reader.end()), tally);
+  if (!tally.complete) yield* counted(decoder.end(), tally);
+}
+
+function* decodeBlocks(decoder: EventDecoder, blocks: readonly SseBlock[]): Generator<CanonicalEvent> {
+  for (const { event } of blocks) if (event) yield* decoder.push(event);
+}
+
+async function* repliedEvents(protocol: Protocol, exchange: Routed, response: UpstreamResponse, tally: Tally): AsyncGenerator<CanonicalEvent> {
+  yield* counted(decodeReply(protocol, exchange, await readText(response)), tally);
+}
+
+/** Events as they are read; nothing comes after a reply's end. */
+function* counted(events: Iterable<CanonicalEvent>, tally: Tally): Generator<CanonicalEvent> {
+  for (const event of events) {
+    tally.read(event);
+    yield event;
+    if (tally.complete) return;
+  }
+}
+
+function decodeReply(protocol: Protocol, { call }: Routed, text: string): CanonicalEvent[] {
+  try {
+    return protocol.upstream.decodeReply(JSON.parse(text), call);
+  } catch (error) {
+    throw new GatewayError('upstream_failed', 'The provider sent a reply that could not be read.', { cause: error });
+  }
+}
+
+/** A body as text; bounded, since a vendor's length is nothing to trust. */
+export async function readText({ body }: UpstreamResponse, limit = longestReply): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body) {
+    length += chunk.length;
+    if (length > limit) throw new GatewayError('upstream_failed', 'The provider sent a longer reply than the gateway accepts.');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function cutShort(): GatewayError {
+  return new GatewayError('upstream_failed', 'The provider broke off before its reply was complete.');
+}

@@ -1,0 +1,192 @@
+/**
+ * The walk: one call from its head to its end, hook by hook. Read from `walk` downwards, this file is the
+ * definition of the gateway; what each step does in detail is elsewhere.
+ */
+import { startAttempt, type RunningAttempt } from './attempt.ts';
+import { chargeFor } from './charge.ts';
+import { GatewayError, toGatewayError } from './errors.ts';
+import { advance, type Answered, type Attempt, type Authenticated, type End, type Failed, type Grant, type Parsed, type Planned, type Received, type Refused, type Routed, type Target } from './exchange.ts';
+import { failureOf, fallsBack, refusedBy } from './failure.ts';
+import type { Core } from './gateway.ts';
+import { answerHead, sendError, streamHead } from './heads.ts';
+import { parseJson } from './json.ts';
+import { crossReply, encodeBody, isVerbatim, type Piece } from './lanes.ts';
+import { lossRefusal, type Loss } from './loss.ts';
+import { within } from './patience.ts';
+import type { Match, Protocol } from './protocol.ts';
+import type { Reply } from './reply.ts';
+import { Tally } from './tally.ts';
+
+/** The client of one call: its body, not read yet, and where its reply goes. */
+export interface Client {
+  readonly protocol: Protocol;
+  readonly match: Match;
+  readonly reply: Reply;
+  /** Reads the whole body; throws `body_too_large` as soon as it is. */
+  body(): Promise<Buffer>;
+}
+
+/** Longest a finished reply is held for the ledger; the entry is then retried behind the client's back. */
+const longestHold = 5000;
+/** Longest a vendor may take to close a reply that is complete, so that its connection can be used again. */
+const longestTail = 1000;
+const keepAliveEvery = 15_000;
+
+/** Takes a call from its head to its end. Never rejects: whatever goes wrong is the end, and the client is told. */
+export async function walk(core: Core, received: Received, client: Client): Promise<void> {
+  const end = await callOf(core, received, client);
+  void core.hooks.observe.promise(end);
+}
+
+async function callOf(core: Core, received: Received, client: Client): Promise<End> {
+  let planned: Planned;
+  try {
+    const principal = await core.hooks.authenticate.promise(received);
+    if (!principal) throw new GatewayError('invalid_api_key', 'No API key was sent. Send `Authorization: Bearer <key>`.');
+    const parsed = await parse(advance(received, { principal }), client);
+    const replay = await core.hooks.replay.promise(parsed);
+    if (replay) {
+      client.reply.head(replay.status, replay.headers);
+      client.reply.finish(replay.body);
+      return { type: 'replayed', exchange: parsed, replay, ...factsOf(parsed, []) };
+    }
+    planned = advance(parsed, { targets: await route(core, parsed) });
+  } catch (thrown) {
+    const end = refusal(received, thrown);
+    sendError(client.reply, client.protocol, end.error);
+    return end;
+  }
+  return pay(core, planned, client);
+}
+
+async function parse(exchange: Authenticated, { body, protocol, match, reply }: Client): Promise<Parsed> {
+  const { text, value } = parseJson(await body());
+  const call = protocol.client.read(value, text, match);
+  let canonical: ReturnType<typeof call.decode> | undefined;
+  return advance(exchange, { protocol, text, call, canonical: () => (canonical ??= call.decode()), record: (limit: number) => reply.record(limit) });
+}
+
+async function route(core: Core, parsed: Parsed): Promise<readonly Target[]> {
+  const targets = await core.hooks.route.promise(core.targetsFor(parsed.call.model, parsed.protocol), parsed);
+  if (targets.length > 0) return targets;
+  throw new GatewayError('model_not_found', `The model "${parsed.call.model}" does not exist, or no provider that serves it is switched on.`, { param: 'model' });
+}
+
+type Meter = (end: End) => Promise<void>;
+
+/** From `authorize` on an end is metered, exactly once, before the reply's last word. */
+async function pay(core: Core, planned: Planned, client: Client): Promise<End> {
+  let metered: Promise<void> | undefined;
+  const meter: Meter = async (end) => {
+    await within((metered ??= core.hooks.meter.promise(end)), longestHold);
+  };
+  try {
+    const grant = await core.hooks.authorize.promise({ targets: planned.targets }, planned);
+    return await tryTargets(core, planned, grant, client, meter);
+  } catch (thrown) {
+    const end = refusal(planned, thrown);
+    await meter(end);
+    sendError(client.reply, client.protocol, end.error);
+    return end;
+  }
+}
+
+/** Tries the granted targets in their order until one begins to reply. */
+async function tryTargets(core: Core, planned: Planned, grant: Grant, client: Client, meter: Meter): Promise<End> {
+  const { signal, call, protocol } = planned;
+  if (call.stream && protocol.client.keepAlive) {
+    client.reply.head(200, streamHead(protocol));
+    client.reply.keepAlive(protocol.client.keepAlive, keepAliveEvery);
+  }
+  const attempts: Attempt[] = [];
+  let failure: Failed | undefined;
+  for (const target of grant.targets) {
+    const running = startAttempt(core.hooks, planned, grant, target, attempts.length + 1, core.firstEventTimeout(call.stream));
+    const { routed } = running;
+    attempts.push(routed.attempt);
+    const tally = new Tally();
+    let begun: Begun;
+    try {
+      begun = await beginReply(core, routed, tally);
+    } catch (thrown) {
+      const error = failureOf(thrown, routed);
+      running.ended(error);
+      failure = { type: 'failed', exchange: routed, error, charge: chargeFor(signal.aborted ? 'left-before-output' : 'failed', routed, tally), ...factsOf(routed, attempts) };
+      if (signal.aborted || !fallsBack(error)) break;
+      continue;
+    }
+    running.begun();
+    client.reply.head(200, answerHead(protocol, routed, begun.losses));
+    return deliver(running, attempts, tally, begun, client, meter);
+  }
+  if (!failure) throw new GatewayError('model_not_found', 'No provider was left for this call.', { param: 'model' });
+  await meter(failure);
+  sendError(client.reply, protocol, failure.error);
+  return failure;
+}
+
+interface Begun {
+  readonly losses: readonly Loss[];
+  readonly first: IteratorResult<Piece>;
+  readonly pieces: AsyncGenerator<Piece>;
+}
+
+/** One attempt up to the first event of its reply: what is thrown until then concerns no client yet. */
+async function beginReply(core: Core, routed: Routed, tally: Tally): Promise<Begun> {
+  const { call, attempt } = routed;
+  const { provider, protocol, model } = attempt.target;
+  const verbatim = isVerbatim(core.hooks, routed);
+  const { body, losses } = await encodeBody(core.hooks, routed, verbatim);
+  if (losses.length > 0 && (core.rejectsLoss || call.preferences.require_parameters)) throw lossRefusal(losses, model.id);
+  const endpoint = provider.endpoints[protocol.name];
+  if (endpoint === undefined) throw new GatewayError('internal', `The provider "${provider.name}" does not speak ${protocol.name}.`);
+  const request = await provider.sign({
+    method: 'POST',
+    url: typeof endpoint === 'string' ? endpoint : endpoint(attempt.target, routed.operation, call.stream),
+    headers: { 'content-type': 'application/json', accept: call.stream ? 'text/event-stream' : 'application/json', 'accept-encoding': 'identity', 'user-agent': 'tollgate' },
+    body,
+  });
+  const response = await core.hooks.dispatch.promise(request, routed);
+  if (!response) throw new GatewayError('internal', 'No dispatcher took the call.');
+  if (response.status !== 200) throw await refusedBy(protocol, response);
+  const pieces = crossReply(core.hooks, routed, response, tally, verbatim);
+  return { losses, pieces, first: await pieces.next() };
+}
+
+/** The reply has begun: it is sent to its end, nothing is retried, and the last word waits until the call is settled. */
+async function deliver(running: RunningAttempt, attempts: readonly Attempt[], tally: Tally, { losses, first, pieces }: Begun, client: Client, meter: Meter): Promise<Answered> {
+  const { routed } = running;
+  const settle = async (outcome: Answered['outcome'], error: GatewayError | undefined, lastWord: string): Promise<Answered> => {
+    running.ended(error);
+    const recording = client.reply.recording(lastWord);
+    const end: Answered = { type: 'answered', exchange: routed, outcome, error, charge: chargeFor(outcome, routed, tally), ...factsOf(routed, attempts), losses, recording };
+    await meter(end);
+    client.reply.finish(lastWord);
+    return end;
+  };
+  try {
+    for (let step = first; !step.done; step = await pieces.next()) {
+      const { text, last } = step.value;
+      if (last) {
+        void within(pieces.next(), longestTail).catch(() => undefined).finally(running.stop);
+        return await settle('completed', undefined, text);
+      }
+      await client.reply.write(text);
+      if (routed.signal.aborted) throw new GatewayError('client_gone', 'The client left before the reply was complete.');
+    }
+    throw new GatewayError('upstream_failed', 'The provider broke off before its reply was complete.');
+  } catch (thrown) {
+    running.stop();
+    const error = failureOf(thrown, routed);
+    if (routed.signal.aborted && tally.hasAll(routed.call.candidates)) return settle('completed', undefined, '');
+    return settle(routed.signal.aborted ? 'aborted' : 'cut', error, client.protocol.client.encodeStreamError(error));
+  }
+}
+
+function factsOf({ startedAt }: Received, attempts: readonly Attempt[]): Pick<Refused, 'attempts' | 'duration' | 'recording' | 'losses'> {
+  return { attempts, duration: performance.now() - startedAt, recording: undefined, losses: [] };
+}
+
+function refusal(exchange: Received & Partial<Parsed>, thrown: unknown): Refused {
+  return { type: 'refused', exchange, error: toGatewayError(thrown), ...factsOf(exchange, []) };
+}

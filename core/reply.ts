@@ -1,0 +1,95 @@
+/**
+ * What one client is sent: a head once, text with back-pressure, a sign of life while the vendor is silent. A
+ * head is kept back until there is something to say, so that an error before the first byte still has its own status.
+ */
+import type { ServerResponse } from 'node:http';
+import type { Recording } from './exchange.ts';
+
+export class Reply {
+  readonly #response: ServerResponse;
+  readonly #headers: Record<string, string>;
+  #status = 200;
+  #beat: NodeJS.Timeout | undefined;
+  /** What is kept of the reply, while someone asked for it. */
+  #tape: { bytes: Buffer[]; room: number; whole: boolean } | undefined;
+
+  constructor(response: ServerResponse, headers: Record<string, string>) {
+    this.#response = response;
+    this.#headers = headers;
+  }
+
+  /** Whether the head is on its way: from then on an error has to be told inside the stream. */
+  get started(): boolean {
+    return this.#response.headersSent;
+  }
+
+  /** Sets the head; it goes out with the first text. Later calls before that override earlier ones. */
+  head(status: number, headers: Readonly<Record<string, string>>): void {
+    this.#status = status;
+    Object.assign(this.#headers, headers);
+  }
+
+  /** Answers a promise only where the client is slower than the vendor; it resolves when it caught up, or left. */
+  write(text: string): Promise<void> | undefined {
+    if (this.#response.destroyed) return undefined;
+    if (!this.started) this.#response.writeHead(this.#status, this.#headers);
+    this.#keep(text);
+    this.#beat?.refresh();
+    return this.#response.write(text) ? undefined : this.#drained();
+  }
+
+  /** Sends the last text and ends; a reply that is all in this call states its length. */
+  finish(text: string | Uint8Array): void {
+    clearInterval(this.#beat);
+    if (this.#response.destroyed) return;
+    if (!this.started) this.#response.writeHead(this.#status, { ...this.#headers, 'content-length': Buffer.byteLength(text) });
+    this.#keep(text);
+    this.#response.end(text);
+  }
+
+  /** From now on a silence of `milliseconds` is filled with `text`, the head sent early if need be. */
+  keepAlive(text: string, milliseconds: number): void {
+    this.#beat = setInterval(() => void this.write(text), milliseconds).unref();
+  }
+
+  /** Stops every sign of life; the client is gone. */
+  abandon(): void {
+    clearInterval(this.#beat);
+    this.#response.destroy();
+  }
+
+  /** From now on keeps what is sent, up to `limit` bytes. */
+  record(limit: number): void {
+    this.#tape = { bytes: [], room: limit, whole: true };
+  }
+
+  /** What was kept, with the last word that is still held back; nothing is kept any more. */
+  recording(lastWord: string): Recording | undefined {
+    this.#keep(lastWord);
+    const tape = this.#tape;
+    this.#tape = undefined;
+    return tape && { status: this.#status, headers: { ...this.#headers }, body: Buffer.concat(tape.bytes), whole: tape.whole };
+  }
+
+  #keep(text: string | Uint8Array): void {
+    const tape = this.#tape;
+    if (!tape?.whole) return;
+    const bytes = Buffer.from(text);
+    tape.room -= bytes.length;
+    tape.whole = tape.room >= 0;
+    if (tape.whole) tape.bytes.push(bytes);
+  }
+
+  #drained(): Promise<void> {
+    const response = this.#response;
+    return new Promise((resolve) => {
+      const settle = (): void => {
+        response.off('drain', settle);
+        response.off('close', settle);
+        resolve();
+      };
+      response.on('drain', settle);
+      response.on('close', settle);
+    });
+  }
+}

@@ -1,0 +1,181 @@
+/**
+ * The door: Koa takes HTTP in, an exchange goes out. Calls of a protocol are read as raw bytes and walk the
+ * pipeline; everything else is a route of a plugin's, or health.
+ */
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { randomUUID } from 'node:crypto';
+import Router from '@koa/router';
+import Koa from 'koa';
+import { connections } from './dispatch.ts';
+import { GatewayError, toGatewayError } from './errors.ts';
+import type { Principal, Received } from './exchange.ts';
+import type { Core } from './gateway.ts';
+import { walk } from './pipeline.ts';
+import type { Route, RouteReply } from './plugin.ts';
+import type { Match, Operation, Protocol } from './protocol.ts';
+import { Reply } from './reply.ts';
+
+/** Milliseconds and bytes within which a client has to speak; Node's own defaults are either looser or shorter than a load balancer's. */
+const listenerLimits = { headersTimeout: 15_000, requestTimeout: 120_000, keepAliveTimeout: 75_000, maxHeaderSize: 32 * 1024 };
+
+export interface Door {
+  readonly url: string;
+  /** Stops listening and waits for the calls that run. */
+  close(): Promise<void>;
+}
+
+/** Opens the door on an address; port 0 takes any free one. */
+export async function openDoor(core: Core, address: { readonly host: string; readonly port: number }): Promise<Door> {
+  const app = new Koa();
+  app.on('error', (error: unknown) => core.logger.error({ error }, 'a request failed outside the walk'));
+  app.use(protocolCalls(core));
+  const router = routesOf(core);
+  app.use(router.routes());
+  app.use((context) => {
+    context.status = 404;
+    context.body = neutralError(new GatewayError('not_found', `There is nothing at ${context.method} ${context.path}.`));
+  });
+  const server = createServer(listenerLimits, app.callback());
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(address.port, address.host, resolve);
+  });
+  return { url: urlOf(server, address.host), close: () => closeServer(server) };
+}
+
+function urlOf(server: Server, host: string): string {
+  const bound = server.address();
+  return `http://${host.includes(':') ? `[${host}]` : host}:${typeof bound === 'object' && bound ? bound.port : ''}`;
+}
+
+function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeIdleConnections();
+  });
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}
+
+function protocolCalls(core: Core): Koa.Middleware {
+  const protocols = [...core.protocols.all()];
+  return async (context, next) => {
+    const path = decoded(context.path);
+    for (const protocol of protocols) {
+      const match = protocol.client.match(context.method, path);
+      if (match) return takeCall(core, context, protocol, match);
+    }
+    return next();
+  };
+}
+
+async function takeCall(core: Core, context: Koa.Context, protocol: Protocol, match: Match): Promise<void> {
+  // The reply is written by the walk, with its own back-pressure and its own end.
+  context.respond = false;
+  const gone = new AbortController();
+  context.res.on('close', () => {
+    if (!context.res.writableFinished) gone.abort();
+  });
+  const received = receive(core, context, protocol.name, match.operation, gone.signal);
+  connections.set(received, { request: context.req, response: context.res });
+  const reply = new Reply(context.res, { 'x-request-id': received.id });
+  await walk(core, received, { protocol, match, reply, body: () => readBody(context.req, core.bodyLimit) });
+}
+
+function receive(core: Core, context: Koa.Context, family: string, operation: Operation, signal: AbortSignal): Received {
+  return {
+    id: randomUUID(),
+    family, operation, signal,
+    method: context.method,
+    path: context.path,
+    query: new URLSearchParams(context.querystring),
+    headers: context.req.headers,
+    receivedAt: Date.now(),
+    startedAt: performance.now(),
+    logger: core.logger,
+  };
+}
+
+/** The whole body of a request. Throws before it holds more than `limit` bytes, and where the body is compressed. */
+async function readBody(request: IncomingMessage, limit: number): Promise<Buffer> {
+  const encoding = request.headers['content-encoding'] ?? 'identity';
+  if (encoding !== 'identity') throw new GatewayError('unsupported_media_type', `The body is sent as "${encoding}"; send it uncompressed.`);
+  const tooLarge = new GatewayError('body_too_large', `The body is larger than the ${limit} bytes this gateway accepts.`);
+  if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge;
+  const chunks: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of request) {
+      length += chunk.length;
+      if (length > limit) throw tooLarge;
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    throw error === tooLarge ? error : new GatewayError('client_gone', 'The client left before its request was complete.', { cause: error });
+  }
+  const [only] = chunks;
+  return chunks.length === 1 && only ? only : Buffer.concat(chunks);
+}
+
+function routesOf(core: Core): Router {
+  const router = new Router();
+  router.get('/healthz', (context) => {
+    context.body = { status: 'ok' };
+  });
+  router.get('/readyz', (context) => {
+    context.body = { status: 'ready' };
+  });
+  for (const route of core.routes.all()) {
+    router.register(route.path, [route.method], async (context) => {
+      const { status, headers = {}, body } = await answerRoute(core, route, context);
+      context.status = status;
+      context.set(headers);
+      context.body = body;
+    });
+  }
+  return router;
+}
+
+async function answerRoute(core: Core, route: Route, context: Koa.Context & { params: Record<string, string> }): Promise<RouteReply> {
+  const gone = new AbortController();
+  const received = receive(core, context, route.name, 'generate', gone.signal);
+  try {
+    const request = { params: context.params, query: received.query, headers: context.req.headers, body: await readRouteBody(context) };
+    return route.access === 'public' ? await route.handle(request) : await route.handle(request, await admit(core, received, route.access));
+  } catch (error) {
+    if (toGatewayError(error).code === 'internal') core.logger.error({ error, route: route.name }, 'a route failed');
+    return route.errors(error);
+  }
+}
+
+async function admit(core: Core, received: Received, access: 'user' | 'operator'): Promise<Principal> {
+  const principal = await core.hooks.authenticate.promise(received);
+  if (!principal) throw new GatewayError('invalid_api_key', 'No API key was sent. Send `Authorization: Bearer <key>`.');
+  if (principal.kind !== access) throw new GatewayError('forbidden', `This address is for ${access} keys.`);
+  return principal;
+}
+
+const withBody = new Set(['POST', 'PUT', 'PATCH']);
+
+/** The JSON body of a plugin's own route. koa-body is loaded with the first one, since most gateways have none. */
+async function readRouteBody(context: Koa.Context): Promise<unknown> {
+  if (!withBody.has(context.method)) return undefined;
+  const { koaBody } = await import('koa-body');
+  try {
+    await koaBody({ json: true, urlencoded: false, text: false, multipart: false, jsonLimit: '1mb' })(context, async () => undefined);
+  } catch (error) {
+    throw new GatewayError('invalid_request', 'The body could not be read as JSON of at most 1 MB.', { cause: error });
+  }
+  return context.request.body;
+}
+
+/** For an address that belongs to no protocol there are no client's words to use. */
+function neutralError(error: GatewayError): unknown {
+  return { error: { message: error.message, type: 'invalid_request_error', param: null, code: error.code } };
+}

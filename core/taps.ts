@@ -1,0 +1,126 @@
+/**
+ * The tapping side of the hooks, made for one plugin each: it keeps what the types promise for plugins written
+ * in plain JavaScript too, and puts around a tap what its hook is for: conditions, isolation, an answer that has
+ * to be there.
+ */
+import type { Logger } from 'pino';
+import type { Routed } from './exchange.ts';
+import type { ConditionalTapPlace, CoreHooks, Hooks, TapPlace } from './hooks.ts';
+
+const always = (): boolean => true;
+const conditions = new WeakMap<object, (exchange: Routed) => boolean>();
+
+/** When a tap of `transformRequest` or `transformStream` applies. */
+export function conditionOf(tap: object): (exchange: Routed) => boolean {
+  return conditions.get(tap) ?? always;
+}
+
+function placeOf(place: string | TapPlace): TapPlace {
+  return typeof place === 'string' ? { name: place } : place;
+}
+
+/** A waterfall keeps the old value where a tap gives none, silently; here that is the tap's fault, told. */
+function required<Value>(value: Value, hook: string, tap: string): Value {
+  if (value === undefined) throw new TypeError(`the tap "${tap}" on "${hook}" returned nothing; it has to return a value`);
+  return value;
+}
+
+type AnyAsyncHook<Args extends unknown[], Result> = { tapPromise(place: TapPlace, tap: (...args: Args) => Promise<Result>): void };
+
+function plain<Args extends unknown[], Result>(hook: AnyAsyncHook<Args, Result>): { tapPromise(place: string | TapPlace, tap: (...args: Args) => Promise<Result>): void } {
+  return { tapPromise: (place, tap) => hook.tapPromise(placeOf(place), async (...args) => tap(...args)) };
+}
+
+function waterfall<Args extends [unknown, unknown]>(name: string, hook: AnyAsyncHook<Args, Args[0]>): { tapPromise(place: string | TapPlace, tap: (...args: Args) => Promise<Args[0]>): void } {
+  return {
+    tapPromise(place, tap) {
+      const at = placeOf(place);
+      hook.tapPromise(at, async (...args) => required(await tap(...args), name, at.name));
+    },
+  };
+}
+
+/** One tap that throws never stops another: what it threw goes to the log. */
+function isolated<Args extends unknown[]>(name: string, hook: AnyAsyncHook<Args, void>, logger: Logger): { tapPromise(place: string | TapPlace, tap: (...args: Args) => Promise<void>): void } {
+  return {
+    tapPromise(place, tap) {
+      const at = placeOf(place);
+      hook.tapPromise(at, async (...args) => {
+        try {
+          await tap(...args);
+        } catch (error) {
+          logger.error({ error, hook: name, tap: at.name }, 'a tap failed');
+        }
+      });
+    },
+  };
+}
+
+function conditional(place: ConditionalTapPlace, hook: { taps: object[] }, tapIt: () => void): void {
+  const before = new Set(hook.taps);
+  tapIt();
+  const added = hook.taps.find((tap) => !before.has(tap));
+  if (added) conditions.set(added, (exchange) => place.when(exchange));
+}
+
+function transforms({ transformRequest, transformStream }: CoreHooks): Pick<Hooks, 'transformRequest' | 'transformStream'> {
+  return {
+    transformRequest: {
+      tapPromise(place, tap) {
+        conditional(place, transformRequest, () =>
+          transformRequest.tapPromise(placeOf(place), async (request, exchange) =>
+            place.when(exchange) ? required(await tap(request, exchange), 'transformRequest', place.name) : request,
+          ),
+        );
+      },
+    },
+    transformStream: {
+      tap(place, tap) {
+        conditional(place, transformStream, () =>
+          transformStream.tap(placeOf(place), (events, exchange) =>
+            place.when(exchange) ? required(tap(events, exchange), 'transformStream', place.name) : events,
+          ),
+        );
+      },
+    },
+  };
+}
+
+/** The hooks as one plugin may tap them. */
+export function tappable(hooks: CoreHooks, logger: Logger): Hooks {
+  const sides: Hooks = {
+    ready: plain(hooks.ready),
+    authenticate: plain(hooks.authenticate),
+    replay: plain(hooks.replay),
+    route: waterfall('route', hooks.route),
+    authorize: waterfall('authorize', hooks.authorize),
+    ...transforms(hooks),
+    attempt: {
+      tap(place, tap) {
+        const at = placeOf(place);
+        hooks.attempt.tap(at, (attempt, exchange) => {
+          try {
+            tap(attempt, exchange);
+          } catch (error) {
+            logger.error({ error, hook: 'attempt', tap: at.name }, 'a tap failed');
+          }
+        });
+      },
+    },
+    dispatch: plain(hooks.dispatch),
+    meter: isolated('meter', hooks.meter, logger),
+    observe: isolated('observe', hooks.observe, logger),
+    close: isolated('close', hooks.close, logger),
+  };
+  return new Proxy(Object.freeze(sides), {
+    get(target, name, receiver) {
+      if (typeof name === 'string' && !(name in target)) throw new TypeError(`there is no hook "${name}"; there are: ${Object.keys(target).join(', ')}`);
+      return Reflect.get(target, name, receiver);
+    },
+  });
+}
+
+/** After `ready` no tap is added: it would recompile the hook under running calls. A late one throws a TypeError. */
+export function freezeTaps(hooks: CoreHooks): void {
+  for (const hook of Object.values(hooks)) Object.freeze(hook.taps);
+}

@@ -1,0 +1,55 @@
+/**
+ * Which plugins this gateway runs, and with what options. Its imports are the inventory: a plugin that is not
+ * in this file is not loaded. A provider is off until its environment variable is set.
+ */
+import { defineConfig } from './core/index.ts';
+import { apiKeyHeader } from './plugins/auth/api-key-header.ts';
+import { bearer } from './plugins/auth/bearer.ts';
+import { googleApiKey } from './plugins/auth/google-api-key.ts';
+import { balance } from './plugins/meters/balance/index.ts';
+import { prometheus } from './plugins/operations/prometheus.ts';
+import { chatCompletions } from './plugins/protocols/chat-completions/index.ts';
+import { deepseek } from './plugins/providers/deepseek.ts';
+import { demo } from './plugins/providers/demo.ts';
+import { groq } from './plugins/providers/groq.ts';
+import { mistral } from './plugins/providers/mistral.ts';
+import { ollama } from './plugins/providers/ollama.ts';
+import { openai } from './plugins/providers/openai.ts';
+import { openrouter } from './plugins/providers/openrouter.ts';
+import { together } from './plugins/providers/together.ts';
+import { vllm } from './plugins/providers/vllm.ts';
+import { xai } from './plugins/providers/xai.ts';
+import { preferences } from './plugins/routing/preferences.ts';
+
+const { PORT, HOST, TOLLGATE_DATA, TOLLGATE_FIRST_BYTE_TIMEOUT } = process.env;
+const firstByte = TOLLGATE_FIRST_BYTE_TIMEOUT ? { firstEvent: Number(TOLLGATE_FIRST_BYTE_TIMEOUT), reply: Number(TOLLGATE_FIRST_BYTE_TIMEOUT) } : {};
+
+export default defineConfig({
+  server: { port: PORT ? Number(PORT) : 8787, host: HOST ?? '127.0.0.1' },
+  dataFolder: TOLLGATE_DATA ?? './data',
+  timeouts: { ...firstByte },
+  plugins: [
+    // Credentials a client may show.
+    bearer(),
+    apiKeyHeader(),
+    googleApiKey(),
+    // Protocols clients may speak.
+    chatCompletions(),
+    // Who answers. Several may serve one model: the first here is asked first.
+    openai(),
+    deepseek(),
+    mistral(),
+    groq(),
+    xai(),
+    together(),
+    openrouter(),
+    ollama({ free: true }),
+    vllm({ free: true }),
+    demo(),
+    // The `provider` object of a request.
+    preferences(),
+    // Who pays, and who watches.
+    balance(),
+    prometheus(),
+  ],
+});

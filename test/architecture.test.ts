@@ -1,0 +1,118 @@
+/** Reads the sources and holds the boundaries the design draws: who may import what, and how long a file may be. */
+import { globSync, readFileSync } from 'node:fs';
+import { basename, dirname, join, normalize, relative } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+const root = join(import.meta.dirname, '..');
+
+interface Source {
+  readonly path: string;
+  readonly text: string;
+  readonly lines: number;
+  readonly imports: readonly string[];
+}
+
+function read(path: string): Source {
+  const text = readFileSync(join(root, path), 'utf8');
+  const imports = [...text.matchAll(/(?:^|\n)\s*(?:import|export)\s[^;]*?from\s+'([^']+)'|import\(\s*'([^']+)'\s*\)|(?:^|\n)import\s+'([^']+)'/g)];
+  return { path, text, lines: text.trimEnd().split('\n').length, imports: imports.flatMap(([, from, dynamic, bare]) => from ?? dynamic ?? bare ?? []) };
+}
+
+const core = globSync('core/**/*.ts', { cwd: root }).map(read);
+const plugins = globSync('plugins/**/*.ts', { cwd: root }).map(read);
+
+/** A relative import as a path from the root. */
+function target(source: Source, specifier: string): string {
+  return normalize(join(dirname(source.path), specifier));
+}
+
+function importers(of: string): string[] {
+  return [...core, ...plugins].filter(({ imports }) => imports.includes(of)).map(({ path }) => path);
+}
+
+describe('boundaries', () => {
+  it('found the sources', () => {
+    expect(core.length).toBeGreaterThan(20);
+    expect(plugins.length).toBeGreaterThan(15);
+    expect(read('core/server.ts').imports).toContain('./pipeline.ts');
+  });
+
+  it.each([
+    ['koa', 'core/server.ts'],
+    ['@koa/router', 'core/server.ts'],
+    ['koa-body', 'core/server.ts'],
+    ['http-proxy-3', 'core/dispatch.ts'],
+    ['undici', 'core/dispatch.ts'],
+    ['tapable', 'core/hooks.ts'],
+    ['eventsource-parser', 'core/sse.ts'],
+    ['commander', 'core/cli.ts'],
+  ])('%s is imported by %s alone', (name, owner) => {
+    expect(importers(name)).toEqual([owner]);
+  });
+
+  it('core never imports a plugin', () => {
+    for (const source of core) {
+      for (const specifier of source.imports.filter((name) => name.startsWith('.'))) {
+        expect(target(source, specifier), source.path).toMatch(/^core\//);
+      }
+    }
+  });
+
+  it('a plugin imports the core index, its own folder and the shared folder only', () => {
+    for (const source of plugins) {
+      const own = source.path.split('/').slice(0, 3).join('/').replace(/\.ts$/, '');
+      for (const specifier of source.imports.filter((name) => name.startsWith('.'))) {
+        const path = target(source, specifier);
+        const allowed = path === 'core/index.ts' || path.startsWith('plugins/shared/') || path.startsWith(own) || dirname(path) === dirname(source.path);
+        const sibling = dirname(path) === dirname(source.path) && source.path.split('/').length === 3;
+        expect(allowed && !(sibling && path.endsWith('.ts') && !path.startsWith('plugins/shared/')), `${source.path} imports ${path}`).toBe(true);
+      }
+    }
+  });
+
+  it('no vendor is named in core', () => {
+    const vendors = /\b(openai|anthropic|deepseek|mistral|groq|xai|gemini|ollama)\b/i;
+    for (const { path, text } of core) {
+      const code = text.replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
+      expect(vendors.exec(code)?.[0], path).toBeUndefined();
+    }
+  });
+
+  it('the top level holds what the design card names', () => {
+    const here = globSync('*', { cwd: root }).filter((name) => !['node_modules', 'data', 'dist'].includes(name));
+    expect(here.toSorted()).toEqual(['LICENSE', 'README.md', 'core', 'examples', 'gateway.config.ts', 'package-lock.json', 'package.json', 'plugins', 'test', 'tsconfig.json']);
+  });
+});
+
+describe('sizes', () => {
+  it.each(core.map(({ path, lines }) => [path, lines]))('%s is under 300 lines (%i)', (_, lines) => {
+    expect(lines).toBeLessThan(300);
+  });
+
+  it.each(plugins.map(({ path, lines }) => [path, lines]))('%s is under 400 lines (%i)', (_, lines) => {
+    expect(lines).toBeLessThan(400);
+  });
+
+  it.each([
+    ['core/pipeline.ts', 200],
+    ...globSync('plugins/auth/*.ts', { cwd: root }).map((path) => [path, 60] as const),
+    ...globSync('plugins/providers/*.ts', { cwd: root, exclude: ['plugins/providers/demo.ts'] }).map((path) => [path, 30] as const),
+    ...globSync('plugins/protocols/*/{encode,decode}-*.ts', { cwd: root }).map((path) => [path, 300] as const),
+  ])('%s keeps its budget of %i lines', (path, budget) => {
+    expect(read(path).lines).toBeLessThanOrEqual(budget);
+  });
+});
+
+describe('names', () => {
+  it('a file never repeats its folder', () => {
+    for (const { path } of [...core, ...plugins]) {
+      expect(basename(path, '.ts'), path).not.toBe(basename(dirname(path)));
+    }
+  });
+
+  it('a file that holds an idea opens with it', () => {
+    for (const { path, text } of [...core, ...plugins]) {
+      expect(text.startsWith('/**') || text.startsWith('#!/usr/bin/env node\n/**'), `${path} (${relative(root, path)})`).toBe(true);
+    }
+  });
+});

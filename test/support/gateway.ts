@@ -1,0 +1,71 @@
+/** A whole gateway on loopback for one test: real sockets, real ledger, its data in a folder that goes away with it. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { checkConfig, type ConfigInput } from '../../core/config.ts';
+import { createGateway } from '../../core/gateway.ts';
+import { definePlugin, type End, type PluginFactory } from '../../core/index.ts';
+import { openDoor } from '../../core/server.ts';
+import { z } from 'zod';
+
+export interface TestGateway {
+  readonly url: string;
+  /** Every end that `observe` was told of, in order. */
+  readonly ends: readonly End[];
+  /** What went to the log, line by line. */
+  readonly log: readonly string[];
+  /** Runs a verb of the command line against the same data. */
+  verb(name: string, args?: readonly string[], options?: Record<string, string>): Promise<unknown>;
+  /** Resolves when `count` ends were observed. */
+  ended(count: number): Promise<readonly End[]>;
+  close(): Promise<void>;
+}
+
+/** Starts a gateway with these settings; `plugins` come before the watcher that fills `ends`. */
+export async function startGateway(input: ConfigInput): Promise<TestGateway> {
+  const dataFolder = input.dataFolder ?? mkdtempSync(join(tmpdir(), 'tollgate-'));
+  const log: string[] = [];
+  const ends: End[] = [];
+  const waiting = new Set<() => void>();
+  const watcher: PluginFactory<z.ZodObject> = definePlugin({
+    name: 'watcher',
+    options: z.strictObject({}),
+    apply(host) {
+      host.hooks.observe.tapPromise('watcher', async (end) => {
+        ends.push(end);
+        for (const check of waiting) check();
+      });
+    },
+  });
+  const logger = pino({ level: 'debug', errorKey: 'error' }, { write: (line: string) => void log.push(line) });
+  const config = checkConfig({ ...input, dataFolder, server: { port: 0, ...input.server }, plugins: [...input.plugins, watcher()] }, 'test');
+  const gateway = createGateway(config, logger);
+  await gateway.open();
+  const door = await openDoor(gateway, config.server);
+  return {
+    url: door.url,
+    ends,
+    log,
+    async verb(name, args = [], options = {}) {
+      const command = [...gateway.commands.all()].find((known) => known.name === name || known.name.startsWith(`${name} `));
+      if (!command) throw new Error(`no verb "${name}"`);
+      return (await command.run(args, options)).json;
+    },
+    ended: (count) =>
+      new Promise((resolve) => {
+        const check = (): void => {
+          if (ends.length < count) return;
+          waiting.delete(check);
+          resolve(ends);
+        };
+        waiting.add(check);
+        check();
+      }),
+    async close() {
+      await door.close();
+      await gateway.close();
+      if (!input.dataFolder) rmSync(dataFolder, { recursive: true, force: true });
+    },
+  };
+}
