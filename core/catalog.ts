@@ -18,6 +18,11 @@ export const capabilitiesSchema = z.strictObject({
   sampling: z.boolean().default(true),
   /** How the wire of chat-completions spells the output limit for this model. */
   outputLimitField: z.enum(['max_tokens', 'max_completion_tokens']).default('max_tokens'),
+  /**
+   * Whether its wire of chat-completions knows the later additions: the developer role, custom tools, cache marks
+   * and keys, verbosity, service tiers, metadata. Most vendors refuse a field they do not know.
+   */
+  chatExtras: z.boolean().default(false),
   reasoning: z
     .strictObject({
       style: z.enum(['none', 'toggle', 'effort', 'budget', 'adaptive', 'level']),

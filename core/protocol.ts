@@ -114,6 +114,8 @@ export interface EventDecoder {
 
 /** The edits the verbatim lane makes to a request: everything else stays byte for byte. */
 export interface Retarget {
+  /** The call as it was read: whether it streams, and what limit it stated. */
+  readonly call: ClientCall;
   readonly model: string;
   /** Set where the limit has to be lowered, or stated though the caller did not. */
   readonly outputLimit: number | undefined;

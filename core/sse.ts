@@ -44,7 +44,8 @@ export class SseReader {
   end(): SseBlock[] {
     const rest = this.#pending + this.#decoder.decode();
     this.#pending = '';
-    return rest.trim() ? [this.#read(`${rest}\n\n`)] : [];
+    if (rest === '') return [];
+    return [rest.trim() ? this.#read(`${rest}\n\n`) : { raw: rest, event: undefined }];
   }
 
   #read(raw: string): SseBlock {

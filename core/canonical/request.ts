@@ -6,7 +6,12 @@
 import { z } from 'zod';
 import { opaqueSchema, vendorBagSchema } from './events.ts';
 
-const bag = { vendor: vendorBagSchema.optional() };
+/**
+ * How the protocol that read a thing had it written, where it knows several spellings of the same (a string, or
+ * parts with one text): words of that protocol's own, by its name. Losing them changes no meaning.
+ */
+const formSchema = z.record(z.string(), z.array(z.string()));
+const bag = { vendor: vendorBagSchema.optional(), form: formSchema.optional() };
 /** A mark after which the prompt may be cached, for the time to live stated or the vendor's default. */
 const cacheSchema = z.strictObject({ ttl: z.enum(['5m', '30m', '1h']).optional() });
 const side = { cache: cacheSchema.optional(), ...bag };

@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest';
+import { parseJson } from '../../core/json.ts';
+
+it('gives the value and its very text', () => {
+  expect(parseJson(Buffer.from(' {"a": 1.0}'))).toEqual({ text: ' {"a": 1.0}', value: { a: 1 } });
+});
+
+it.each([
+  ['invalid UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), 'UTF-8'],
+  ['invalid JSON', Buffer.from('{"a":'), 'not valid JSON'],
+  ['an empty body', Buffer.from(''), 'not valid JSON'],
+  ['a byte order mark', Buffer.from('\ufeff{}'), 'not valid JSON'],
+  ['a list', Buffer.from('[]'), 'JSON object'],
+  ['null', Buffer.from('null'), 'JSON object'],
+  ['a field said twice', Buffer.from('{"model":"a","model":"b"}'), '"model" twice'],
+  ['deep nesting', Buffer.from(`{"a":${'['.repeat(5000)}${']'.repeat(5000)}}`), 'nested deeper'],
+])('refuses %s', (_, bytes, message) => {
+  expect(() => parseJson(bytes)).toThrow(message);
+});
+
+it('accepts what is nested deeply but not absurdly', () => {
+  expect(() => parseJson(Buffer.from(`{"a":${'['.repeat(100)}${']'.repeat(100)}}`))).not.toThrow();
+});

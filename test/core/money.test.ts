@@ -1,0 +1,91 @@
+import { Decimal } from 'decimal.js';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { affordableOutput, costOf, formatUsd, parseUsd, priceSchema, toUsdNumber, worstCost, type Price } from '../../core/money.ts';
+
+const rate = fc.bigInt({ min: 0n, max: 10n ** 12n });
+const tokens = fc.integer({ min: 0, max: 10_000_000 });
+
+describe('amounts', () => {
+  it.each([
+    ['0.0375', 37_500_000n],
+    ['12', 12_000_000_000n],
+    ['-0.000000001', -1n],
+    ['9007199.254740993', 9_007_199_254_740_993n],
+  ])('%s USD is %s nano', (text, nano) => {
+    expect(parseUsd(text)).toBe(nano);
+    expect(formatUsd(nano)).toBe(text);
+  });
+
+  it.each(['', '1.', '.5', '1e3', '0.0000000001', '1,5', ' 1', 'NaN'])('refuses "%s" as an amount', (text) => {
+    expect(() => parseUsd(text)).toThrow(RangeError);
+  });
+
+  it('reads back what it writes', () => {
+    fc.assert(fc.property(fc.bigInt({ min: -(10n ** 20n), max: 10n ** 20n }), (nano) => parseUsd(formatUsd(nano)) === nano));
+  });
+
+  it('shows the nearest double only in the balance reply', () => {
+    expect(toUsdNumber(300_000_000n)).toBe(0.3);
+    expect(toUsdNumber(9_007_199_254_740_993n)).toBe(9007199.254740993);
+  });
+});
+
+describe('the cost of a call', () => {
+  const price = priceSchema.parse({ input: '2.50', output: '10', cacheRead: '1.25', cacheWrite5m: '3.125', reasoning: '12', tiers: [{ above: 200_000, input: '5', output: '20' }] });
+
+  it('prices cached and written tokens apart and the rest at the base rate', () => {
+    const usage = { input: 1000, cacheRead: 400, cacheWrite5m: 100, output: 50, reasoning: 20 };
+    expect(formatUsd(costOf(usage, price))).toBe(new Decimal('2.5').times(500).plus(new Decimal('1.25').times(400)).plus(new Decimal('3.125').times(100)).plus(new Decimal(12).times(20)).plus(new Decimal(10).times(30)).div(1e6).toFixed());
+  });
+
+  it('takes the long-context rates for the whole call once its input is above the tier', () => {
+    expect(costOf({ input: 200_000, output: 0 }, price)).toBe(parseUsd('0.5'));
+    expect(costOf({ input: 200_001, output: 0 }, price)).toBe(parseUsd('1.000005'));
+  });
+
+  it('never lets a part be larger than its whole', () => {
+    expect(costOf({ input: 10, cacheRead: 1_000_000, output: 0 }, price)).toBe(costOf({ input: 10, cacheRead: 10, output: 0 }, price));
+  });
+
+  it.each([
+    [1n, 500_000, 0n],
+    [3n, 500_000, 2n],
+    [1n, 500_001, 1n],
+    [5n, 500_000, 2n],
+  ])('rounds %s nano a million times %i tokens half to even: %s', (input, count, cost) => {
+    expect(costOf({ input: count, output: 0 }, { input, output: 0n, tiers: [] })).toBe(cost);
+  });
+
+  it('equals an independent computation for any usage and price', () => {
+    fc.assert(
+      fc.property(rate, rate, rate, tokens, tokens, tokens, (input, output, cacheRead, all, cached, out) => {
+        const oracle = new Decimal(String(cacheRead)).times(Math.min(cached, all)).plus(new Decimal(String(input)).times(all - Math.min(cached, all))).plus(new Decimal(String(output)).times(out)).div(1e6).toDecimalPlaces(0, Decimal.ROUND_HALF_EVEN);
+        return costOf({ input: all, cacheRead: cached, output: out }, { input, output, cacheRead, tiers: [] }).toString() === oracle.toFixed();
+      }),
+    );
+  });
+});
+
+describe('the worst case', () => {
+  const anyPrice: fc.Arbitrary<Price> = fc.record({ input: rate, output: rate, cacheWrite1h: rate, reasoning: rate, tiers: fc.constant([]) });
+
+  it('is never below what a call within its bounds costs', () => {
+    fc.assert(
+      fc.property(anyPrice, tokens, tokens, fc.nat(), fc.nat(), (price, input, output, part, reasoning) => {
+        const usage = { input, cacheWrite1h: part % (input + 1), output, reasoning: reasoning % (output + 1) };
+        return costOf(usage, price) <= worstCost({ input, output, candidates: 1 }, price) + 1n;
+      }),
+    );
+  });
+
+  it('fits into the amount it was made affordable for', () => {
+    fc.assert(
+      fc.property(anyPrice, fc.bigInt({ min: 0n, max: 10n ** 12n }), tokens, fc.integer({ min: 1, max: 8 }), (price, amount, input, candidates) => {
+        const output = affordableOutput(amount, { input, candidates }, price);
+        if (output < 0) return worstCost({ input, output: 0, candidates }, price) >= amount;
+        return output === Number.MAX_SAFE_INTEGER || worstCost({ input, output, candidates }, price) <= amount;
+      }),
+    );
+  });
+});

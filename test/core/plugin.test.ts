@@ -1,0 +1,85 @@
+import { pino } from 'pino';
+import { describe, expect, it, vi } from 'vitest';
+import { z } from 'zod';
+import { checkConfig, loadConfig } from '../../core/config.ts';
+import { createGateway } from '../../core/gateway.ts';
+import { definePlugin, type Plugin } from '../../core/plugin.ts';
+import { Registry } from '../../core/registry.ts';
+import { Resources } from '../../core/resources.ts';
+
+const quiet = pino({ level: 'silent' });
+const sample = definePlugin({ name: 'sample', options: z.strictObject({ size: z.int().default(3), mode: z.enum(['a', 'b']).optional() }), apply: () => undefined });
+
+function failing(message: string): Plugin {
+  return { name: 'failing', apply: () => { throw new Error(message); } };
+}
+
+describe('options', () => {
+  it('are told with plugin, option and what there is', () => {
+    expect(() => sample(JSON.parse('{"sise":1}'))).toThrow('plugin "sample": unknown option "sise"; it has "size", "mode"');
+    expect(() => sample(JSON.parse('{"mode":"c"}'))).toThrow(/plugin "sample": option "mode": .*"a"\|"b"/);
+  });
+
+  it('are filled with their defaults', () => {
+    let given: unknown;
+    definePlugin({ name: 'x', options: z.strictObject({ size: z.int().default(3) }), apply: (_, options) => void (given = options) })().apply(JSON.parse('{}'));
+    expect(given).toEqual({ size: 3 });
+  });
+});
+
+describe('a configuration', () => {
+  it('leaves out falsy entries', () => {
+    expect(checkConfig({ plugins: [false, sample(), undefined, '', null] }, 'f').plugins.map(({ name }) => name)).toEqual(['sample']);
+  });
+
+  it.each([
+    [{ plugins: [], sever: {} }, 'sever'],
+    [{ plugins: [], server: { port: 'x' } }, 'server.port'],
+    [{ plugins: [sample] }, 'call its factory'],
+    [{ plugins: [sample(), sample()] }, '"sample" is listed twice'],
+    [{}, 'plugins'],
+  ])('is refused with the file and the fault: %#', (config, fault) => {
+    expect(() => checkConfig(config, 'my.config.ts')).toThrow(fault);
+    expect(() => checkConfig(config, 'my.config.ts')).toThrow('my.config.ts');
+  });
+
+  it('names the plugin that could not be applied', () => {
+    expect(() => createGateway(checkConfig({ plugins: [failing('no such file')] }, 'f'), quiet)).toThrow('plugin "failing": no such file');
+  });
+
+  it('says which file could not be read', async () => {
+    await expect(loadConfig('/nowhere/gateway.config.ts')).rejects.toThrow('/nowhere/gateway.config.ts');
+  });
+});
+
+describe('a registry', () => {
+  it('takes a name once, and tells what exists when asked for what does not', () => {
+    const registry = new Registry<{ name: string }>('protocol');
+    registry.add({ name: 'one' });
+    registry.add({ name: 'two' });
+    expect(() => registry.add({ name: 'one' })).toThrow('protocol "one" is there already');
+    expect(() => registry.get('three')).toThrow('no protocol "three"; there are: one, two');
+  });
+});
+
+describe('a process-owned resource', () => {
+  it('is shared by equal options, opened anew for others, and closed with its last user', async () => {
+    const close = vi.fn<(thing: object) => void>();
+    const open = vi.fn<(options: { a: number; b?: number }) => object>(() => ({}));
+    const [first, second] = [new Resources(), new Resources()];
+    const thing = await first.open('ledger', { a: 1, b: 2 }, open, close);
+    expect(await second.open('ledger', { b: 2, a: 1 }, open, close)).toBe(thing);
+    expect(await second.open('ledger', { a: 2 }, open, close)).not.toBe(thing);
+    expect(open).toHaveBeenCalledTimes(2);
+    await first.release();
+    expect(close).not.toHaveBeenCalled();
+    await second.release();
+    expect(close).toHaveBeenCalledTimes(2);
+  });
+
+  it('may be tried again after it could not be opened', async () => {
+    const resources = new Resources();
+    await expect(resources.open('broken', {}, () => Promise.reject(new Error('no')), () => undefined)).rejects.toThrow('no');
+    expect(await new Resources().open('broken', {}, () => 7, () => undefined)).toBe(7);
+  });
+});

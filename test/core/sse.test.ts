@@ -1,0 +1,66 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { frame, SseReader } from '../../core/sse.ts';
+
+const streams: Record<string, string> = {
+  'line feeds': 'data: {"a":"é€😀"}\n\n: a comment\n\ndata: two\ndata: lines\n\nevent: ping\ndata: {}\n\ndata: [DONE]\n\n',
+  'carriage returns and line feeds': 'data: {"a":1}\r\n\r\ndata: {"b":2}\r\n\r\n',
+  'carriage returns alone': 'data: {"a":1}\r\rdata: {"b":2}\r\r',
+};
+
+function readIn(stream: string, cuts: readonly number[]): { raw: string; events: unknown[] } {
+  const bytes = Buffer.from(stream);
+  const reader = new SseReader();
+  const edges = [0, ...cuts, bytes.length];
+  const blocks = edges.slice(1).flatMap((to, index) => reader.push(bytes.subarray(edges[index], to)));
+  const all = [...blocks, ...reader.end()];
+  return { raw: all.map(({ raw }) => raw).join(''), events: all.flatMap(({ event }) => event ?? []) };
+}
+
+describe('reading a stream', () => {
+  it.each(Object.entries(streams))('gives the same events wherever a stream of %s is cut', (_, stream) => {
+    const whole = readIn(stream, []);
+    expect(whole.raw).toBe(stream);
+    for (let at = 1; at < Buffer.byteLength(stream); at += 1) {
+      expect(readIn(stream, [at]).events, `cut at ${at}`).toEqual(whole.events);
+      expect(readIn(stream, [at]).raw).toBe(stream);
+    }
+  });
+
+  it('gives the same events for any number of cuts', () => {
+    const [stream = ''] = Object.values(streams);
+    const whole = readIn(stream, []);
+    fc.assert(
+      fc.property(fc.array(fc.nat(Buffer.byteLength(stream)), { maxLength: 40 }), (cuts) => {
+        expect(readIn(stream, cuts.toSorted((first, second) => first - second)).events).toEqual(whole.events);
+      }),
+    );
+  });
+
+  it('reads names, joined data lines and comments as the standard has them', () => {
+    expect(readIn(streams['line feeds'] ?? '', []).events).toEqual([
+      { event: undefined, data: '{"a":"é€😀"}' },
+      { event: undefined, data: 'two\nlines' },
+      { event: 'ping', data: '{}' },
+      { event: undefined, data: '[DONE]' },
+    ]);
+  });
+
+  it('closes a last event that lacks its blank line', () => {
+    expect(readIn('data: a\n\ndata: b', [])).toEqual({ raw: 'data: a\n\ndata: b\n\n', events: [{ event: undefined, data: 'a' }, { event: undefined, data: 'b' }] });
+  });
+
+  it('stops reading a line that never ends', () => {
+    const reader = new SseReader();
+    const piece = Buffer.alloc(8 * 1024 * 1024, 'a');
+    expect(() => {
+      for (let index = 0; index < 10; index += 1) reader.push(piece);
+    }).toThrow('longer than the gateway accepts');
+  });
+});
+
+describe('writing a frame', () => {
+  it('is read as what was written', () => {
+    expect(readIn(frame('{"a":1}', 'message_start') + frame('x'), []).events).toEqual([{ event: 'message_start', data: '{"a":1}' }, { event: undefined, data: 'x' }]);
+  });
+});

@@ -1,0 +1,100 @@
+import { pino } from 'pino';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createHooks, type CoreHooks, type Hooks } from '../../core/hooks.ts';
+import { conditionOf, freezeTaps, tappable } from '../../core/taps.ts';
+
+let core: CoreHooks;
+let hooks: Hooks;
+let log: string[];
+
+beforeEach(() => {
+  core = createHooks();
+  log = [];
+  hooks = tappable(core, pino({ errorKey: 'error' }, { write: (line: string) => void log.push(line) }));
+});
+
+/** What a plugin in plain JavaScript may get wrong, past the types. */
+function untyped(value: unknown): never {
+  return value as never;
+}
+
+describe('tapping', () => {
+  it('is all a plugin can do: there is nothing to call', () => {
+    for (const hook of Object.values(hooks)) expect(Object.keys(hook)).not.toContain('promise');
+    expect(Object.isFrozen(core)).toBe(true);
+  });
+
+  it('tells which hooks there are when one is not', () => {
+    expect(() => Reflect.get(hooks, 'autenticate')).toThrow(/no hook "autenticate"; there are: ready, authenticate/);
+  });
+
+  it('is refused once the gateway is ready', () => {
+    freezeTaps(core);
+    expect(() => hooks.authenticate.tapPromise('late', async () => undefined)).toThrow(TypeError);
+  });
+
+  it('stops authenticate at the first principal, and goes on after undefined', async () => {
+    const asked: string[] = [];
+    const answering = (name: string, principal: { kind: 'user'; account: string; key: string } | undefined) => async () => {
+      asked.push(name);
+      return principal;
+    };
+    hooks.authenticate.tapPromise('none', answering('none', undefined));
+    hooks.authenticate.tapPromise('one', answering('one', { kind: 'user', account: 'a', key: 'k' }));
+    hooks.authenticate.tapPromise('never', answering('never', undefined));
+    expect(await core.authenticate.promise(untyped({}))).toMatchObject({ account: 'a' });
+    expect(asked).toEqual(['none', 'one']);
+  });
+
+  it('lets each route tap narrow what the one before left', async () => {
+    hooks.route.tapPromise('drop', async (targets) => targets.slice(1));
+    hooks.route.tapPromise('reverse', async (targets) => targets.toReversed());
+    expect(await core.route.promise(untyped(['a', 'b', 'c']), untyped({}))).toEqual(['c', 'b']);
+  });
+
+  it('refuses a waterfall tap that answers nothing, where tapable would keep the old value', async () => {
+    hooks.route.tapPromise('silent', untyped(async () => undefined));
+    await expect(core.route.promise(untyped([]), untyped({}))).rejects.toThrow('"silent" on "route" returned nothing');
+  });
+
+  it('places a tap before another by name', async () => {
+    const order: string[] = [];
+    hooks.ready.tapPromise('second', async () => void order.push('second'));
+    hooks.ready.tapPromise({ name: 'first', before: 'second' }, async () => void order.push('first'));
+    await core.ready.promise();
+    expect(order).toEqual(['first', 'second']);
+  });
+});
+
+describe('isolation', () => {
+  it.each(['meter', 'observe'] as const)('runs every %s tap although one throws', async (name) => {
+    const ran: string[] = [];
+    hooks[name].tapPromise('throws', async () => {
+      throw new Error('broken');
+    });
+    hooks[name].tapPromise('runs', async () => void ran.push('runs'));
+    await expect(core[name].promise(untyped({}))).resolves.toBeUndefined();
+    expect(ran).toEqual(['runs']);
+    expect(log.join()).toContain('"tap":"throws"');
+  });
+
+  it('never lets an attempt tap fail a call', () => {
+    hooks.attempt.tap('throws', () => {
+      throw new Error('broken');
+    });
+    expect(() => core.attempt.call(untyped({}), untyped({}))).not.toThrow();
+    expect(log.join()).toContain('broken');
+  });
+});
+
+describe('conditions', () => {
+  it('run a transform only for the exchanges it asked for, and are known to the lanes', async () => {
+    hooks.transformRequest.tapPromise({ name: 'shout', when: ({ call }) => call.stream }, async (request) => ({ ...request, model: request.model.toUpperCase() }));
+    const [tap] = core.transformRequest.taps;
+    const streamed = untyped({ call: { stream: true } });
+    const whole = untyped({ call: { stream: false } });
+    expect(tap && [conditionOf(tap)(streamed), conditionOf(tap)(whole)]).toEqual([true, false]);
+    expect(await core.transformRequest.promise({ model: 'a', stream: true, turns: [] }, streamed)).toMatchObject({ model: 'A' });
+    expect(await core.transformRequest.promise({ model: 'a', stream: false, turns: [] }, whole)).toMatchObject({ model: 'a' });
+  });
+});

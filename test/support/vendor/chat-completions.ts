@@ -1,0 +1,154 @@
+/**
+ * A vendor of chat-completions on loopback, as strict as the real one: it answers only requests the real one
+ * would answer, says what the real one would say, and behaves as badly as a test asks it to. It shares no code with
+ * the gateway, so that a mistake in the gateway's idea of the protocol cannot hide in both.
+ */
+import type { ServerResponse } from 'node:http';
+import { check } from './chat-completions/check.ts';
+import { completion } from './chat-completions/completion.ts';
+import { compose, type Composition } from './chat-completions/composition.ts';
+import { streamFrames } from './chat-completions/chunks.ts';
+import { defaultModels, type ModelFacts } from './chat-completions/models.ts';
+import { refuse, wrongKey } from './chat-completions/refusals.ts';
+import { ScriptBook, type Scenario, type Step } from './chat-completions/scenario.ts';
+import { deliver, type Delivery, type Frame, type WholeReply } from './delivery.ts';
+import { listen, type Answer, type JournalEntry, type ReceivedRequest } from './server.ts';
+
+export { refusals } from './chat-completions/refusals.ts';
+export { processing, type Scenario, type Step, type VendorCall } from './chat-completions/scenario.ts';
+export type { ModelFacts } from './chat-completions/models.ts';
+export type { JournalEntry, ReceivedRequest } from './server.ts';
+
+export interface VendorOptions {
+  /** The only key it accepts. */
+  readonly key?: string;
+  readonly port?: number;
+  /** Models beside the usual ones, or with other facts. */
+  readonly models?: Readonly<Record<string, ModelFacts>>;
+}
+
+export interface Vendor {
+  /** Its address with the version segment, as `OPENAI_BASE_URL` wants it. */
+  readonly url: string;
+  readonly key: string;
+  readonly requests: readonly ReceivedRequest[];
+  readonly journal: readonly JournalEntry[];
+  /**
+   * Says what a model does: an exact name, or the end of one as `*-cut`. Each call takes the next step, all later
+   * ones the last. A scripted model need not be known otherwise.
+   */
+  script(model: string, ...steps: readonly [Step, ...Step[]]): void;
+  /** Forgets all scripts. */
+  unscript(): void;
+  openConnections(): number;
+  close(): Promise<void>;
+}
+
+const json = 'application/json';
+
+/** Headers of every reply: most say things of the vendor's that a gateway must not pass on. */
+function usualHeaders(id: string, contentType: string): Record<string, string | readonly string[]> {
+  return {
+    'content-type': contentType,
+    'x-request-id': id,
+    'openai-organization': 'org-fake',
+    'openai-processing-ms': '12',
+    'openai-version': '2020-10-01',
+    'openai-project': 'proj_fake',
+    'x-ratelimit-limit-requests': '500',
+    'x-ratelimit-remaining-requests': '499',
+    'x-ratelimit-reset-requests': '120ms',
+    'x-ratelimit-limit-tokens': '200000',
+    'x-ratelimit-remaining-tokens': '199000',
+    'x-ratelimit-reset-tokens': '2ms',
+    'set-cookie': ['__cf_bm=fake; path=/; HttpOnly', '_cfuvid=fake; path=/'],
+    server: 'cloudflare',
+    'cf-ray': '0000000000000000-LHR',
+    'cf-cache-status': 'DYNAMIC',
+    'alt-svc': 'h3=":443"; ma=86400',
+    'strict-transport-security': 'max-age=31536000',
+  };
+}
+
+function wholeFrame(body: WholeReply['body']): Frame {
+  const bytes = typeof body === 'string' || body instanceof Uint8Array ? Buffer.from(body) : Buffer.from(JSON.stringify(body));
+  return { bytes, tokens: 0, event: true };
+}
+
+async function sendWhole(reply: WholeReply, delivery: Delivery, response: ServerResponse, entry: JournalEntry): Promise<void> {
+  const frame = wholeFrame(reply.body);
+  // A reply that will break off has no length it could be held to.
+  const length = delivery.cut?.how === 'end' ? {} : { 'content-length': String(frame.bytes.length) };
+  const headers = { ...usualHeaders(entry.id, json), ...length, ...reply.headers };
+  await deliver(response, { status: reply.status, headers }, [frame], delivery, entry);
+}
+
+async function sendReply(composition: Composition, streamed: boolean, response: ServerResponse, entry: JournalEntry): Promise<void> {
+  const { scenario, billed } = composition;
+  if (!streamed) {
+    await sendWhole({ status: 200, headers: scenario.headers ?? {}, body: completion(composition) }, scenario, response, entry);
+    entry.tokens = entry.end === 'complete' ? billed.completion : 0;
+  } else {
+    const headers = { ...usualHeaders(entry.id, 'text/event-stream; charset=utf-8'), 'cache-control': 'no-cache', ...scenario.headers };
+    await deliver(response, { status: 200, headers }, streamFrames(composition), scenario, entry);
+  }
+  entry.billed = { prompt: billed.prompt, completion: entry.tokens };
+}
+
+function listing(models: Readonly<Record<string, ModelFacts>>): object[] {
+  return Object.entries(models).map(([id, { listed }]) => ({ id, object: 'model', created: 1_700_000_000, owned_by: 'system', ...listed }));
+}
+
+/** What stands before any reading of a body: the key, the path, the kind of content. */
+function refusedAtTheDoor({ method, path, headers }: ReceivedRequest, key: string): WholeReply | undefined {
+  const [, shown] = /^Bearer (\S+)$/.exec(headers.authorization ?? '') ?? [];
+  if (shown === undefined) return refuse({ message: "You didn't provide an API key in an Authorization header using Bearer auth.", code: null }, 401);
+  if (shown !== key) return wrongKey(shown);
+  if (method === 'GET' && path.startsWith('/v1/models')) return undefined;
+  if (path !== '/v1/chat/completions') return refuse({ message: `Invalid URL (${method} ${path})`, code: null }, 404);
+  if (method !== 'POST') return refuse({ message: `Not allowed to ${method} on ${path}.`, code: 'method_not_supported' }, 405);
+  if (!/^application\/json\s*(;|$)/.test(headers['content-type'] ?? '')) return refuse({ message: 'The content type has to be application/json.', code: null });
+  return undefined;
+}
+
+export async function startVendor(options: VendorOptions = {}): Promise<Vendor> {
+  const key = options.key ?? 'sk-vendor-0123456789';
+  const models = { ...defaultModels, ...options.models };
+  const scripts = new ScriptBook();
+  const find = (model: string): ModelFacts | undefined => models[model] ?? (scripts.has(model) ? {} : undefined);
+
+  function listed(path: string): WholeReply {
+    const data = listing(models);
+    if (path === '/v1/models') return { status: 200, body: { object: 'list', data } };
+    const one = data.find((model) => 'id' in model && path === `/v1/models/${String(model.id)}`);
+    return one ? { status: 200, body: one } : refuse({ message: `Invalid URL (GET ${path})`, code: null }, 404);
+  }
+
+  const answer: Answer = async (received, response, entry) => {
+    const whole = (reply: WholeReply, scenario: Scenario = {}): Promise<void> => sendWhole(reply, scenario, response, entry);
+    const refused = refusedAtTheDoor(received, key);
+    if (refused) return whole(refused);
+    if (received.method === 'GET') return whole(listed(received.path));
+    const checked = check(received.body, find);
+    if ('refusal' in checked) return whole(checked.refusal);
+    const { request, facts } = checked;
+    entry.model = request.model;
+    entry.stream = request.stream ?? false;
+    const scenario = await scripts.next(request, received);
+    if (scenario.reply) return whole(scenario.reply, scenario);
+    const composition = compose(request, facts, scenario, received.number);
+    await sendReply(composition, scenario.shape ? scenario.shape === 'stream' : entry.stream, response, entry);
+  };
+
+  const server = await listen(answer, options.port);
+  return {
+    url: `${server.origin}/v1`,
+    key,
+    requests: server.requests,
+    journal: server.journal,
+    script: (model, ...steps) => scripts.set(model, steps),
+    unscript: () => scripts.clear(),
+    openConnections: () => server.openConnections(),
+    close: () => server.close(),
+  };
+}

@@ -1,0 +1,107 @@
+/**
+ * The checks of a request, in the order the vendor makes them: can it be read, does every field exist, does the
+ * model, does the model take the field, is the shape right, do the fields fit together. The first failure is the reply.
+ */
+import type { WholeReply } from '../delivery.ts';
+import { complaintOf } from './complaints.ts';
+import { conversationComplaint } from './conversation.ts';
+import { unsupportedFields, type Extensions, type ModelFacts } from './models.ts';
+import { contextOverflow, modelNotFound, refuse } from './refusals.ts';
+import { given, requestSchema, type ChatRequest } from './request.ts';
+import { rules } from './rules.ts';
+import { promptTokens } from './tokens.ts';
+
+export type Checked = { readonly request: ChatRequest; readonly facts: ModelFacts } | { readonly refusal: WholeReply };
+
+type JsonObject = Record<string, unknown>;
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The names at the top of a JSON object, repeated ones repeated: a parser would keep the last and hide a bad splice. */
+export function topLevelNames(text: string): string[] {
+  const names: string[] = [];
+  let depth = 0;
+  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"\s*:?|[{}[\]]/gs)) {
+    if (token === '{' || token === '[') depth += 1;
+    else if (token === '}' || token === ']') depth -= 1;
+    else if (depth === 1 && token.endsWith(':')) names.push(String(JSON.parse(token.slice(0, -1))));
+  }
+  return names;
+}
+
+function parse(bytes: Buffer): { readonly body: JsonObject } | { readonly refusal: WholeReply } {
+  const unreadable = { refusal: refuse({ message: 'We could not parse the JSON body of your request.', code: null }) };
+  let text: string;
+  let body: unknown;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    body = JSON.parse(text);
+  } catch {
+    return unreadable;
+  }
+  if (!isObject(body)) return unreadable;
+  const names = topLevelNames(text);
+  const twice = names.find((name, index) => names.indexOf(name) < index);
+  if (twice === undefined) return { body };
+  return { refusal: refuse({ message: `Duplicate parameter: '${twice}'.`, param: twice, code: 'duplicate_parameter' }) };
+}
+
+function without(value: unknown, fields: readonly string[]): unknown {
+  return isObject(value) ? Object.fromEntries(Object.entries(value).filter(([field]) => !fields.includes(field))) : value;
+}
+
+/** The part of a request every vendor of the protocol knows. */
+function standardPart(body: JsonObject, { fields = [], messageFields = [], toolTypes = [] }: Extensions): JsonObject {
+  const standard = Object.fromEntries(Object.entries(body).filter(([field]) => !fields.includes(field)));
+  const { messages, tools } = standard;
+  if (messageFields.length && Array.isArray(messages)) {
+    standard['messages'] = messages.map((message: unknown) => {
+      const bare = without(message, messageFields);
+      if (!isObject(bare) || !Array.isArray(bare['tool_calls'])) return bare;
+      return { ...bare, tool_calls: bare['tool_calls'].map((call: unknown) => without(call, messageFields)) };
+    });
+  }
+  if (toolTypes.length && Array.isArray(tools)) {
+    const known = tools.filter((tool: unknown) => !isObject(tool) || !toolTypes.includes(String(tool['type'])));
+    if (known.length) standard['tools'] = known;
+    else delete standard['tools'];
+  }
+  return standard;
+}
+
+function unsupported(body: JsonObject, reasoning: boolean): WholeReply | undefined {
+  const param = unsupportedFields[reasoning ? 'reasoning' : 'plain'].find((field) => given(body[field]));
+  if (!param) return undefined;
+  const hint = param === 'max_tokens' ? " Use 'max_completion_tokens' instead." : '';
+  return refuse({ message: `Unsupported parameter: '${param}' is not supported with this model.${hint}`, param, code: 'unsupported_parameter' });
+}
+
+/** Passed the bytes of a request and how to find a model's facts; the answer is the request, or how it is refused. */
+export function check(bytes: Buffer, find: (model: string) => ModelFacts | undefined): Checked {
+  const parsed = parse(bytes);
+  if ('refusal' in parsed) return parsed;
+  const model = parsed.body['model'];
+  const facts = typeof model === 'string' ? find(model) : undefined;
+  const body = standardPart(parsed.body, facts?.extensions ?? {});
+  const stranger = Object.keys(body).find((field) => !(field in requestSchema.shape));
+  if (stranger) return { refusal: refuse({ message: `Unknown parameter: '${stranger}'.`, param: stranger, code: 'unknown_parameter' }) };
+  if (typeof model === 'string' && !facts) return { refusal: modelNotFound(model) };
+  const refusal = unsupported(body, facts?.reasoning ?? false);
+  if (refusal) return { refusal };
+  const shaped = requestSchema.safeParse(body, { reportInput: true });
+  if (!shaped.success) {
+    const [issue] = shaped.error.issues;
+    return { refusal: refuse(issue ? complaintOf(issue) : { message: 'Invalid request.', code: null }) };
+  }
+  return together(shaped.data, facts ?? {});
+}
+
+function together(request: ChatRequest, facts: ModelFacts): Checked {
+  const broken = rules.map((rule) => rule(request, facts)).find(Boolean) ?? conversationComplaint(request.messages);
+  if (broken) return { refusal: refuse(broken) };
+  const prompt = promptTokens(request);
+  const limit = facts.contextLength ?? Infinity;
+  return prompt > limit ? { refusal: contextOverflow(limit, prompt) } : { request, facts };
+}

@@ -1,0 +1,139 @@
+/**
+ * The reply as a stream: the chunks in the vendor's order (role, words, calls, finish, usage, `[DONE]`), each with
+ * the padding field the vendor adds, and then whatever the scenario slips in between or breaks off with.
+ */
+import type { Frame } from '../delivery.ts';
+import { logprobsField, trailer, type Composition } from './composition.ts';
+import type { Scenario, StreamFailure } from './scenario.ts';
+import type { Call, Speech } from './speech.ts';
+
+interface Delta {
+  readonly delta: object;
+  readonly finish?: string;
+  /** The text whose log probabilities ride on the same chunk. */
+  readonly text?: string;
+  /** Tokens of output this delta delivers. */
+  readonly tokens: number;
+}
+
+function callHead({ id, type, name }: Call, index: number): Delta {
+  const empty = type === 'function' ? { function: { name, arguments: '' } } : { custom: { name, input: '' } };
+  return { delta: { tool_calls: [{ index, id, type, ...empty }] }, tokens: 1 };
+}
+
+function callFragment({ type }: Call, index: number, fragment: string): Delta {
+  const said = type === 'function' ? { function: { arguments: fragment } } : { custom: { input: fragment } };
+  return { delta: { tool_calls: [{ index, ...said }] }, tokens: 1 };
+}
+
+function* callDeltas(calls: readonly Call[], interleaved: boolean): Generator<Delta> {
+  if (!interleaved) {
+    for (const [index, call] of calls.entries()) {
+      yield callHead(call, index);
+      for (const fragment of call.fragments) yield callFragment(call, index, fragment);
+    }
+    return;
+  }
+  for (const [index, call] of calls.entries()) yield callHead(call, index);
+  const rounds = Math.max(0, ...calls.map(({ fragments }) => fragments.length));
+  for (let round = 0; round < rounds; round += 1) {
+    for (const [index, call] of calls.entries()) {
+      const fragment = call.fragments[round];
+      if (fragment !== undefined) yield callFragment(call, index, fragment);
+    }
+  }
+}
+
+function* deltas({ reasoning, text, refusal, calls, annotations, finish }: Speech, { endless = false, interleaved = false }: Scenario): Generator<Delta> {
+  yield { delta: { role: 'assistant', content: text ? '' : null, refusal: null }, tokens: 0 };
+  for (const piece of reasoning) yield { delta: { reasoning_content: piece }, tokens: 1 };
+  for (const piece of text ?? []) yield { delta: { content: piece }, text: piece, tokens: 1 };
+  if (endless) for (;;) yield { delta: { content: text?.at(-1) ?? ' more' }, tokens: 1 };
+  for (const piece of refusal) yield { delta: { refusal: piece }, tokens: 1 };
+  for (const annotation of annotations) yield { delta: { annotations: [annotation] }, tokens: 0 };
+  yield* callDeltas(calls, interleaved);
+  yield { delta: {}, finish, tokens: 0 };
+}
+
+/** The deltas of all candidates in turn, as a vendor that works on them at once sends them. */
+function* inTurn(composition: Composition): Generator<Delta & { readonly index: number }> {
+  let open = composition.speeches.map((speech, index) => ({ index, source: deltas(speech, composition.scenario) }));
+  while (open.length) {
+    const going: typeof open = [];
+    for (const candidate of open) {
+      const { value, done } = candidate.source.next();
+      if (done) continue;
+      yield { ...value, index: candidate.index };
+      going.push(candidate);
+    }
+    open = going;
+  }
+}
+
+interface Chunk {
+  readonly body: object;
+  readonly tokens: number;
+}
+
+function* chunks(composition: Composition): Generator<Chunk> {
+  const { identity, request, scenario, usages } = composition;
+  const head = { id: identity.id, object: 'chat.completion.chunk', created: identity.created, model: identity.model };
+  const tail = trailer(composition);
+  const asked = request.stream_options?.include_usage ?? false;
+  const padded = request.stream_options?.include_obfuscation ?? true;
+  if (scenario.chunks) {
+    for (const body of scenario.chunks) yield { body: { ...head, ...body }, tokens: 1 };
+    return;
+  }
+  let number = 0;
+  const padding = (): object => {
+    number += 1;
+    return padded ? { obfuscation: 'Rk3vT0xQ9bLw2ZsY'.slice((number * 7) % 16) } : {};
+  };
+  for (const { index, delta, finish, text, tokens } of inTurn(composition)) {
+    const choices = [{ index, delta, ...logprobsField(composition, text === undefined ? [] : [text]), finish_reason: finish ?? null }];
+    yield { body: { ...head, ...tail, choices, ...(asked ? { usage: null } : {}), ...padding() }, tokens };
+  }
+  if (asked) for (const usage of usages) yield { body: { ...head, ...tail, choices: [], usage, ...padding() }, tokens: 0 };
+}
+
+function plainFrame(data: string): string {
+  return `data: ${data}\n\n`;
+}
+
+const usualError = { message: 'The server had an error while processing your request.', type: 'server_error', param: null, code: null };
+
+function* failure({ as, error = usualError }: StreamFailure, { identity }: Composition, frame: (data: string) => string): Generator<string> {
+  if (as === 'data') yield frame(JSON.stringify({ error }));
+  if (as === 'event') yield `event: error\n${plainFrame(JSON.stringify({ error: { ...error, status_code: 400 } }))}`;
+  if (as !== 'chunk') return;
+  const choices = [{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null, logprobs: null }];
+  yield frame(JSON.stringify({ ...identity, object: 'chat.completion.chunk', error, choices }));
+  yield frame('[DONE]');
+}
+
+function event(text: string, tokens: number): Frame {
+  return { bytes: Buffer.from(text), tokens, event: true };
+}
+
+/** The frames of a streamed reply, in order. */
+export function* streamFrames(composition: Composition): Generator<Frame> {
+  const { scenario } = composition;
+  const frame = scenario.frame ?? plainFrame;
+  const extra = (before: number | 'end'): Frame[] =>
+    (scenario.inserts ?? []).filter((insert) => insert.before === before).map((insert) => ({ bytes: Buffer.from(insert.frame), tokens: 0, event: false }));
+  let sent = 0;
+  for (const { body, tokens } of chunks(composition)) {
+    yield* extra(sent);
+    if (scenario.fail?.after === sent) break;
+    yield event(frame(JSON.stringify(body)), tokens);
+    sent += 1;
+  }
+  if (scenario.fail) {
+    for (const text of failure(scenario.fail, composition, frame)) yield event(text, 0);
+    return;
+  }
+  yield* extra(sent);
+  for (let time = 0; time < (scenario.done ?? 1); time += 1) yield event(frame('[DONE]'), 0);
+  yield* extra('end');
+}

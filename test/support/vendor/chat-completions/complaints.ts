@@ -1,0 +1,66 @@
+/**
+ * What a failed check of the request's shape is told as: zod's issue in, the vendor's words and codes out. The
+ * codes are the vendor's; the sentences are near to its own, since a gateway passes them on and a person reads them.
+ */
+import type { z } from 'zod';
+import type { Complaint } from './refusals.ts';
+
+type Issue = z.core.$ZodIssue;
+
+/** `messages[0].tool_calls[1].id` */
+export function pathText(path: readonly PropertyKey[]): string {
+  return path.map((step, index) => (typeof step === 'number' ? `[${step}]` : `${index ? '.' : ''}${String(step)}`)).join('');
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'an array';
+  if (typeof value === 'number') return Number.isInteger(value) ? 'an integer' : 'a decimal';
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+}
+
+/** Of a union's failures, those of the branch that got furthest into the value: the one the caller meant. */
+function meant(issue: Issue): Issue {
+  if (issue.code !== 'invalid_union' || issue.errors.length === 0) return issue;
+  const depth = (issues: readonly Issue[]): number => Math.max(...issues.map(({ path }) => path.length));
+  const [best] = issue.errors.toSorted((one, other) => depth(other) - depth(one));
+  const inner = best?.[0];
+  if (!inner || inner.path.length === 0) return issue;
+  return meant({ ...inner, path: [...issue.path, ...inner.path] });
+}
+
+function outOfRange(issue: z.core.$ZodIssueTooSmall | z.core.$ZodIssueTooBig, param: string): Complaint {
+  const below = issue.code === 'too_small';
+  const limit = below ? issue.minimum : issue.maximum;
+  const side = below ? 'min' : 'max';
+  if (issue.origin === 'array') {
+    if (below) return { message: `Invalid '${param}': empty array. Expected an array with minimum length ${limit}.`, param, code: 'empty_array' };
+    return { message: `Invalid '${param}': array too long. Expected at most ${limit} items.`, param, code: 'array_above_max_length' };
+  }
+  if (issue.origin === 'string') {
+    const length = typeof issue.input === 'string' ? issue.input.length : 0;
+    const message = `Invalid '${param}': string too ${below ? 'short' : 'long'}. Expected ${side}imum length ${limit}, but got length ${length}.`;
+    return { message, param, code: below ? 'empty_string' : 'string_above_max_length' };
+  }
+  const kind = issue.origin === 'int' ? 'integer' : 'decimal';
+  const message = `Invalid '${param}': ${kind} ${below ? 'below minimum' : 'above maximum'} value. Expected a value ${below ? '>=' : '<='} ${limit}, but got ${String(issue.input)} instead.`;
+  return { message, param, code: `${kind}_${below ? 'below_min' : 'above_max'}_value` };
+}
+
+export function complaintOf(raw: Issue): Complaint {
+  const issue = meant(raw);
+  const param = pathText(issue.path);
+  if (issue.code === 'unrecognized_keys') {
+    const unknown = pathText([...issue.path, issue.keys[0] ?? '']);
+    return { message: `Unknown parameter: '${unknown}'.`, param: unknown, code: 'unknown_parameter' };
+  }
+  if (issue.input === undefined && issue.code !== 'custom') {
+    return { message: `Missing required parameter: '${param}'.`, param, code: 'missing_required_parameter' };
+  }
+  if (issue.code === 'too_small' || issue.code === 'too_big') return outOfRange(issue, param);
+  if (issue.code === 'invalid_type' || issue.code === 'invalid_union') {
+    const wanted = issue.code === 'invalid_type' ? `expected ${issue.expected}, but got` : 'got';
+    return { message: `Invalid type for '${param}': ${wanted} ${kindOf(issue.input)} instead.`, param, code: 'invalid_type' };
+  }
+  return { message: `Invalid value for '${param}': ${issue.message}.`, param, code: 'invalid_value' };
+}

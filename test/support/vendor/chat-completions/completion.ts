@@ -1,0 +1,38 @@
+/** The reply in one piece: a `chat.completion` object. */
+import { logprobsField, trailer, type Composition } from './composition.ts';
+import type { Call, Speech } from './speech.ts';
+
+function wireCall({ id, type, name, fragments }: Call): object {
+  const said = fragments.join('');
+  return type === 'function' ? { id, type, function: { name, arguments: said } } : { id, type, custom: { name, input: said } };
+}
+
+function wireMessage({ reasoning, text, refusal, calls, annotations }: Speech): object {
+  return {
+    role: 'assistant',
+    content: text ? text.join('') : null,
+    ...(reasoning.length ? { reasoning_content: reasoning.join('') } : {}),
+    ...(calls.length ? { tool_calls: calls.map(wireCall) } : {}),
+    refusal: refusal.length ? refusal.join('') : null,
+    annotations,
+  };
+}
+
+export function completion(composition: Composition): object {
+  const { identity, speeches, usages } = composition;
+  const usage = usages.at(-1);
+  return {
+    id: identity.id,
+    object: 'chat.completion',
+    created: identity.created,
+    model: identity.model,
+    choices: speeches.map((speech, index) => ({
+      index,
+      message: wireMessage(speech),
+      ...logprobsField(composition, speech.text ?? []),
+      finish_reason: speech.finish,
+    })),
+    ...(usage ? { usage } : {}),
+    ...trailer(composition),
+  };
+}

@@ -1,0 +1,84 @@
+/**
+ * What both forms of a reply have in common: its identity, what each candidate says within the limit, and the
+ * usage, told honestly or as the scenario would have it.
+ */
+import type { ModelFacts } from './models.ts';
+import type { ChatRequest } from './request.ts';
+import type { Scenario, UsageFigures } from './scenario.ts';
+import { speak, speechTokens, type Said, type Speech } from './speech.ts';
+import { promptTokens } from './tokens.ts';
+
+export interface Billed {
+  readonly prompt: number;
+  readonly completion: number;
+}
+
+export interface Composition {
+  readonly identity: { readonly id: string; readonly created: number; readonly model: string };
+  readonly request: ChatRequest;
+  readonly facts: ModelFacts;
+  readonly scenario: Scenario;
+  readonly speeches: readonly Speech[];
+  /** What an honest vendor would bill for the whole reply. */
+  readonly billed: Billed;
+  /** What the reply says of its usage: usually one set of figures. */
+  readonly usages: readonly UsageFigures[];
+}
+
+function words(said: Said, model: string, candidate: number): Said {
+  if (said.text !== undefined || said.refusal !== undefined || said.toolCalls || said.reasoning !== undefined) return said;
+  return { ...said, text: `Hello from ${model}, this is answer ${candidate + 1}.` };
+}
+
+function honest(billed: Billed, reasoning: number): UsageFigures {
+  return {
+    prompt_tokens: billed.prompt,
+    completion_tokens: billed.completion,
+    total_tokens: billed.prompt + billed.completion,
+    prompt_tokens_details: { cached_tokens: 0, audio_tokens: 0 },
+    completion_tokens_details: { reasoning_tokens: reasoning, audio_tokens: 0, accepted_prediction_tokens: 0, rejected_prediction_tokens: 0 },
+  };
+}
+
+function withFigures(truth: UsageFigures, figures: UsageFigures): UsageFigures {
+  const told = { ...truth, ...figures };
+  const { prompt_tokens: prompt, completion_tokens: completion } = told;
+  if ('total_tokens' in figures || typeof prompt !== 'number' || typeof completion !== 'number') return told;
+  return { ...told, total_tokens: prompt + completion };
+}
+
+export function compose(request: ChatRequest, facts: ModelFacts, scenario: Scenario, number: number): Composition {
+  const limit = scenario.overrun ? Infinity : (request.max_completion_tokens ?? request.max_tokens ?? facts.outputLimit ?? Infinity);
+  const speeches = Array.from({ length: request.n ?? 1 }, (_, candidate) => {
+    const said = words(scenario.candidates?.[candidate] ?? scenario, request.model, candidate);
+    return speak(said, `call_${number}x${candidate}y`, limit);
+  });
+  const billed = { prompt: promptTokens(request), completion: speeches.reduce((sum, speech) => sum + speechTokens(speech), 0) };
+  const truth = honest(billed, speeches.reduce((sum, { reasoning }) => sum + reasoning.length, 0));
+  const figures = scenario.usage === 'missing' ? [] : [scenario.usage ?? {}].flat();
+  return {
+    identity: { id: `chatcmpl-fake${String(number).padStart(8, '0')}`, created: Math.floor(Date.now() / 1000), model: facts.snapshot ?? request.model },
+    request,
+    facts,
+    scenario,
+    speeches,
+    billed,
+    usages: figures.map((one) => withFigures(truth, one)),
+  };
+}
+
+/** What every object of a reply ends with; reasoning models have no fingerprint to show. */
+export function trailer({ facts }: Composition): object {
+  return { service_tier: 'default', system_fingerprint: facts.reasoning ? null : 'fp_0000000000' };
+}
+
+/** The field for log probabilities, as a model sure of itself would give them; reasoning models have no such field. */
+export function logprobsField({ request, facts }: Composition, text: readonly string[]): object {
+  if (facts.reasoning) return {};
+  if (!request.logprobs || !text.length) return { logprobs: null };
+  const content = text.map((token) => {
+    const entry = { token, logprob: -0.25, bytes: [...Buffer.from(token)] };
+    return { ...entry, top_logprobs: Array.from({ length: request.top_logprobs ?? 0 }, () => entry) };
+  });
+  return { logprobs: { content, refusal: null } };
+}

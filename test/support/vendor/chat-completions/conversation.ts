@@ -1,0 +1,45 @@
+/**
+ * The rules of a conversation: every call of an assistant turn is answered by a tool message right after it,
+ * each once, and no tool message stands anywhere else. Gateways that merge, reorder or drop turns break these.
+ */
+import { given, type Message } from './request.ts';
+import type { Complaint } from './refusals.ts';
+
+function unanswered(ids: Iterable<string>, position: number): Complaint {
+  const message =
+    "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. " +
+    `The following tool_call_ids did not have response messages: ${[...ids].join(', ')}`;
+  return { message, param: `messages.[${position}].role`, code: null };
+}
+
+function orphan(position: number): Complaint {
+  const message = "Invalid parameter: messages with role 'tool' must be a response to a preceding message with 'tool_calls'.";
+  return { message, param: `messages.[${position}].role`, code: null };
+}
+
+function emptyTurn(position: number): Complaint {
+  const message = "Invalid value for 'content': expected a string, got null.";
+  return { message, param: `messages.[${position}].content`, code: null };
+}
+
+function repeatedCall(id: string, position: number): Complaint {
+  return { message: `Duplicate tool call id '${id}'.`, param: `messages.[${position}].tool_calls`, code: 'invalid_value' };
+}
+
+export function conversationComplaint(messages: readonly Message[]): Complaint | undefined {
+  let open = new Set<string>();
+  for (const [position, message] of messages.entries()) {
+    if (message.role === 'tool') {
+      if (!open.delete(message.tool_call_id)) return orphan(position);
+      continue;
+    }
+    if (open.size) return unanswered(open, position);
+    if (message.role !== 'assistant') continue;
+    const { content, refusal, audio, function_call: oldCall, tool_calls: calls = [] } = message;
+    if (!calls.length && ![content, refusal, audio, oldCall].some(given)) return emptyTurn(position);
+    open = new Set(calls.map(({ id }) => id));
+    const twice = calls.find(({ id }, index) => calls.findIndex((call) => call.id === id) < index);
+    if (twice) return repeatedCall(twice.id, position);
+  }
+  return open.size ? unanswered(open, messages.length - 1) : undefined;
+}

@@ -1,0 +1,45 @@
+/**
+ * The models the vendor serves, with the flags that decide what it refuses. The names and limits are those of
+ * real models, so that a gateway's own catalogue can name them; everything else about them is simplified.
+ */
+export interface ModelFacts {
+  /** Reasons before it answers: refuses `max_tokens` and the sampling fields, as such models do. */
+  readonly reasoning?: boolean;
+  /** The name its replies carry, where it is not the one that was asked for. */
+  readonly snapshot?: string;
+  /** Tokens of input and output together. */
+  readonly contextLength?: number;
+  /** Tokens of output at most. */
+  readonly outputLimit?: number;
+  /** Of vendors that speak the same protocol and know more than OpenAI does: what else they accept. */
+  readonly extensions?: Extensions;
+  /** Facts the listing of models shows beside the usual four (`context_length`, `pricing` …). */
+  readonly listed?: Readonly<Record<string, unknown>>;
+}
+
+export interface Extensions {
+  /** Top-level fields of a request. */
+  readonly fields?: readonly string[];
+  /** Fields of a message, or of a tool call within one. */
+  readonly messageFields?: readonly string[];
+  /** Values of a tool's `type`. */
+  readonly toolTypes?: readonly string[];
+}
+
+const chat = { contextLength: 128_000, outputLimit: 16_384 };
+const reasoning = { reasoning: true, contextLength: 400_000, outputLimit: 128_000 };
+
+export const defaultModels: Readonly<Record<string, ModelFacts>> = {
+  'gpt-4o': { ...chat, snapshot: 'gpt-4o-2024-08-06' },
+  'gpt-4o-mini': { ...chat, snapshot: 'gpt-4o-mini-2024-07-18' },
+  'gpt-4.1-nano': { contextLength: 1_047_576, outputLimit: 32_768, snapshot: 'gpt-4.1-nano-2025-04-14' },
+  'gpt-5': { ...reasoning, snapshot: 'gpt-5-2025-08-07' },
+  'gpt-5-nano': { ...reasoning, snapshot: 'gpt-5-nano-2025-08-07' },
+  'o4-mini': { reasoning: true, contextLength: 200_000, outputLimit: 100_000, snapshot: 'o4-mini-2025-04-16' },
+};
+
+/** Fields a model of one kind answers 400 to, even at their default values. */
+export const unsupportedFields = {
+  reasoning: ['max_tokens', 'top_p', 'presence_penalty', 'frequency_penalty', 'logprobs', 'top_logprobs', 'logit_bias', 'stop'],
+  plain: ['reasoning_effort', 'verbosity'],
+} as const;

@@ -1,0 +1,107 @@
+/**
+ * Rules that need more than one field of a request to be seen, and what a strict schema asks of itself. Each
+ * looks at a request whose shape is right and answers a complaint or nothing; the first complaint is the reply.
+ */
+import type { ModelFacts } from './models.ts';
+import { given, type ChatRequest } from './request.ts';
+import type { Complaint } from './refusals.ts';
+
+type Rule = (request: ChatRequest, facts: ModelFacts) => Complaint | undefined;
+
+const streamOptions: Rule = ({ stream, stream_options: options }) =>
+  options && !stream
+    ? { message: "The 'stream_options' parameter is only allowed when 'stream' is enabled.", param: 'stream_options', code: null }
+    : undefined;
+
+const oneLimit: Rule = ({ max_tokens: old, max_completion_tokens: current }) =>
+  given(old) && given(current)
+    ? { message: "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported.", param: null, code: 'invalid_parameter_combination' }
+    : undefined;
+
+const limitInReach: Rule = ({ max_tokens: old, max_completion_tokens: current }, { outputLimit = Infinity }) => {
+  const limit = old ?? current ?? 0;
+  if (limit <= outputLimit) return undefined;
+  const param = given(old) ? 'max_tokens' : 'max_completion_tokens';
+  const message = `${param} is too large: ${limit}. This model supports at most ${outputLimit} completion tokens.`;
+  return { message, param, code: 'invalid_value' };
+};
+
+const temperature: Rule = ({ temperature: value }, { reasoning }) =>
+  reasoning && given(value) && value !== 1
+    ? { message: `Unsupported value: 'temperature' does not support ${value} with this model. Only the default (1) value is supported.`, param: 'temperature', code: 'unsupported_value' }
+    : undefined;
+
+const topLogprobs: Rule = ({ logprobs, top_logprobs: top }) =>
+  given(top) && !logprobs ? { message: "'top_logprobs' is only allowed when 'logprobs' is enabled.", param: 'top_logprobs', code: null } : undefined;
+
+const toolsForChoice: Rule = (request) => {
+  const param = (['tool_choice', 'parallel_tool_calls'] as const).find((field) => request[field] !== undefined && !request.tools);
+  return param && { message: `Invalid value for '${param}': '${param}' is only allowed when 'tools' are specified.`, param, code: null };
+};
+
+function toolNames({ tools = [] }: ChatRequest): string[] {
+  return tools.map((tool) => (tool.type === 'function' ? tool.function.name : tool.custom.name));
+}
+
+const choiceExists: Rule = (request) => {
+  const choice = request.tool_choice;
+  if (choice === undefined || typeof choice === 'string' || choice.type === 'allowed_tools') return undefined;
+  const name = choice.type === 'function' ? choice.function.name : choice.custom.name;
+  if (toolNames(request).includes(name)) return undefined;
+  return { message: `Tool choice '${name}' not found in 'tools' parameter.`, param: 'tool_choice', code: null };
+};
+
+const jsonIsMentioned: Rule = ({ response_format: format, messages }) =>
+  format?.type === 'json_object' && !/json/i.test(JSON.stringify(messages))
+    ? { message: "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'.", param: 'messages', code: null }
+    : undefined;
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A strict schema closes every object and requires all of its properties, at every depth. */
+function strictFault(schema: unknown, place: readonly string[] = []): string | undefined {
+  if (Array.isArray(schema)) return schema.map((item) => strictFault(item, place)).find(Boolean);
+  if (!isObject(schema)) return undefined;
+  const context = `In context=(${place.join(', ')})`;
+  if (schema['type'] === 'object') {
+    const properties = isObject(schema['properties']) ? Object.keys(schema['properties']) : [];
+    const required: unknown[] = Array.isArray(schema['required']) ? schema['required'] : [];
+    if (schema['additionalProperties'] !== false) return `${context}, 'additionalProperties' is required to be supplied and to be false.`;
+    if (properties.some((property) => !required.includes(property))) return `${context}, 'required' must hold every key in properties.`;
+  }
+  return Object.entries(schema)
+    .map(([key, inner]) => strictFault(inner, [...place, key]))
+    .find(Boolean);
+}
+
+const toolSchemas: Rule = ({ tools = [] }) => {
+  for (const [index, tool] of tools.entries()) {
+    if (tool.type !== 'function' || !tool.function.parameters) continue;
+    const { name, parameters, strict } = tool.function;
+    const kind = parameters['type'];
+    const fault = kind === 'object' ? strict && strictFault(parameters) : `schema must be of type "object", got ${JSON.stringify(kind) ?? 'none'}.`;
+    if (fault) return { message: `Invalid schema for function '${name}': ${fault}`, param: `tools[${index}].function.parameters`, code: 'invalid_function_parameters' };
+  }
+  return undefined;
+};
+
+const formatSchema: Rule = ({ response_format: format }) => {
+  if (format?.type !== 'json_schema' || !format.json_schema.strict) return undefined;
+  const fault = strictFault(format.json_schema.schema);
+  return fault ? { message: `Invalid schema for response_format '${format.json_schema.name}': ${fault}`, param: 'response_format', code: null } : undefined;
+};
+
+export const rules: readonly Rule[] = [
+  streamOptions,
+  oneLimit,
+  limitInReach,
+  temperature,
+  topLogprobs,
+  toolsForChoice,
+  choiceExists,
+  jsonIsMentioned,
+  toolSchemas,
+  formatSchema,
+];

@@ -1,0 +1,155 @@
+/**
+ * The part of a fake vendor that knows only HTTP: a server on loopback that keeps every request as it came off
+ * the socket, notices when the peer hangs up, and writes down what became of each call.
+ */
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Sent } from './delivery.ts';
+
+export interface ReceivedRequest {
+  /** Which request it is, from 1, and on which connection of the vendor's, from 1. */
+  readonly number: number;
+  readonly connection: number;
+  readonly method: string;
+  /** As sent, with its query. */
+  readonly path: string;
+  /** Names and values in turn, as sent, repeated ones repeated. */
+  readonly rawHeaders: readonly string[];
+  readonly headers: IncomingHttpHeaders;
+  /** Names of headers no vendor should ever see from a gateway. */
+  readonly leaked: readonly string[];
+  /** Empty until all of it has arrived. */
+  body: Buffer;
+  /** Milliseconds of the monotonic clock. */
+  readonly receivedAt: number;
+  /** When the peer closed before it had its reply; undefined: it did not. */
+  closedByPeerAt: number | undefined;
+}
+
+/** What became of one call: the vendor's own books, to be held against the gateway's. */
+export interface JournalEntry extends Sent {
+  /** The `x-request-id` the reply carried. */
+  readonly id: string;
+  readonly received: ReceivedRequest;
+  model: string | undefined;
+  stream: boolean;
+  /** Tokens an honest vendor would bill for what went out; undefined where it refused. */
+  billed: { readonly prompt: number; readonly completion: number } | undefined;
+}
+
+/** Passed a request with its body and where to answer and take notes; resolves when it has done with it. */
+export type Answer = (received: ReceivedRequest, response: ServerResponse, entry: JournalEntry) => Promise<void>;
+
+export interface VendorServer {
+  readonly origin: string;
+  readonly requests: ReceivedRequest[];
+  readonly journal: JournalEntry[];
+  /** How many connections to the vendor are open now. */
+  openConnections(): number;
+  /** Ends every connection and stops. Rejects where answering a call failed by a mistake in the test itself. */
+  close(): Promise<void>;
+}
+
+/** What a hop takes off, and what a client says that is none of the vendor's business. */
+const unwelcome = new Set([
+  'keep-alive', 'proxy-connection', 'proxy-authenticate', 'proxy-authorization', 'te', 'trailer', 'upgrade', 'expect',
+  'forwarded', 'via', 'x-real-ip', 'true-client-ip', 'cf-connecting-ip', 'cookie', 'origin', 'referer',
+  'x-api-key', 'api-key', 'x-goog-api-key', 'x-partner-api-key', 'partner-version', 'anthropic-version', 'idempotency-key',
+]);
+
+function leakedNames(rawHeaders: readonly string[]): string[] {
+  const names = rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
+  const twice = names.filter((name, index) => ['authorization', 'host', 'content-type', 'content-length'].includes(name) && names.indexOf(name) < index);
+  const strange = names.filter((name) => unwelcome.has(name) || name.startsWith('x-forwarded-') || name.startsWith('x-tollgate-'));
+  const connection = rawHeaders.filter((_, index) => index % 2 === 1 && names[(index - 1) / 2] === 'connection');
+  const upgrades = connection.some((value) => !/^(keep-alive|close)$/i.test(value)) ? ['connection'] : [];
+  return [...new Set([...strange, ...twice, ...upgrades])];
+}
+
+function receive(request: IncomingMessage, number: number, connection: number): ReceivedRequest {
+  return {
+    number,
+    connection,
+    method: request.method ?? '',
+    path: request.url ?? '',
+    rawHeaders: request.rawHeaders,
+    headers: request.headers,
+    leaked: leakedNames(request.rawHeaders),
+    body: Buffer.alloc(0),
+    receivedAt: performance.now(),
+    closedByPeerAt: undefined,
+  };
+}
+
+async function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
+  const parts: Buffer[] = [];
+  try {
+    for await (const part of request) parts.push(part);
+  } catch {
+    return undefined;
+  }
+  return Buffer.concat(parts);
+}
+
+function newEntry(received: ReceivedRequest): JournalEntry {
+  const id = `req_fake${String(received.number).padStart(8, '0')}`;
+  return { id, received, model: undefined, stream: false, status: undefined, events: 0, bytes: 0, tokens: 0, billed: undefined, end: 'open' };
+}
+
+/** Starts a server on loopback, on a free port unless one is named. */
+export async function listen(answer: Answer, port = 0): Promise<VendorServer> {
+  const requests: ReceivedRequest[] = [];
+  const journal: JournalEntry[] = [];
+  const connections = new Map<Socket, number>();
+  const running = new Set<Promise<void>>();
+  const failures: unknown[] = [];
+  let opened = 0;
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const received = receive(request, requests.length + 1, connections.get(request.socket) ?? 0);
+    const entry = newEntry(received);
+    requests.push(received);
+    journal.push(entry);
+    response.on('close', () => {
+      if (entry.end === 'complete' || entry.end === 'cut' || response.writableFinished) return;
+      received.closedByPeerAt = performance.now();
+      entry.end = 'closed-by-peer';
+    });
+    const body = await bodyOf(request);
+    if (!body) return;
+    received.body = body;
+    await answer(received, response, entry);
+  }
+
+  const server = createServer((request, response) => {
+    const work = handle(request, response).catch((error: unknown) => {
+      failures.push(error);
+      response.destroy();
+    });
+    running.add(work);
+    void work.finally(() => running.delete(work));
+  });
+  server.on('connection', (socket) => {
+    opened += 1;
+    connections.set(socket, opened);
+    socket.on('close', () => connections.delete(socket));
+  });
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('the fake vendor has no port');
+  return {
+    origin: `http://127.0.0.1:${address.port}`,
+    requests,
+    journal,
+    openConnections: () => connections.size,
+    async close() {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await Promise.all([closed, ...running]);
+      if (failures.length) throw new AggregateError(failures, `the fake vendor could not answer: ${failures.map(String).join('; ')}`);
+    },
+  };
+}

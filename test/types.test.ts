@@ -1,0 +1,56 @@
+/** What the types promise to plugin authors: each wrong tap below does not compile, which `tsc` holds as part of the tests. */
+import { expectTypeOf, it } from 'vitest';
+import type { Answered, Attempt, CanonicalRequest, End, Failed, Grant, Hooks, Planned, Principal, Received, Refused, Routed } from '../core/index.ts';
+
+declare const hooks: Hooks;
+const never = (): boolean => false;
+
+/** Never called: its body only has to compile, or not. */
+export function taps(): void {
+  hooks.authenticate.tapPromise('right', async (received) => (received.headers.authorization ? { kind: 'user', account: 'a', key: 'k' } : undefined));
+  // @ts-expect-error: tapable does not await what `tap(async …)` returns, so async hooks have no `tap`
+  hooks.authenticate.tap('wrong', async () => undefined);
+  // @ts-expect-error: a plugin taps and never calls
+  void hooks.meter.promise;
+  // @ts-expect-error: a principal has an account
+  hooks.authenticate.tapPromise('wrong', async () => ({ kind: 'user', key: 'k' }));
+  // @ts-expect-error: null would stop the hook as if it were a principal
+  hooks.authenticate.tapPromise('wrong', async () => null);
+  // @ts-expect-error: nothing of the body is known before the caller is
+  hooks.authenticate.tapPromise('wrong', async (received) => received.call);
+  // @ts-expect-error: who calls is not known before the caller is
+  hooks.authenticate.tapPromise('wrong', async (received) => received.principal);
+  // @ts-expect-error: the targets are not known before they are routed
+  hooks.route.tapPromise('wrong', async (targets, parsed) => parsed.targets);
+  // @ts-expect-error: a waterfall tap has to answer a value
+  hooks.route.tapPromise('wrong', async () => {});
+  // @ts-expect-error: an authorize tap answers a grant
+  hooks.authorize.tapPromise('wrong', async (grant) => grant.targets);
+  // @ts-expect-error: a transform says when it applies
+  hooks.transformRequest.tapPromise('wrong', async (request) => request);
+  // @ts-expect-error: transforms of streams are synchronous: an iterable around an iterable
+  hooks.transformStream.tap({ name: 'wrong', when: never }, async (events) => events);
+  // @ts-expect-error: the attempt hook cannot wait
+  hooks.attempt.tap('wrong', async () => {});
+  // @ts-expect-error: an exchange cannot be changed by a tap
+  hooks.authorize.tapPromise('wrong', async (grant, planned) => ((planned.principal.account = 'other'), grant));
+  // @ts-expect-error: only an exchange that reached a vendor has a charge
+  hooks.meter.tapPromise('wrong', async (end) => void end.charge);
+  hooks.meter.tapPromise('right', async (end) => void (end.type === 'answered' && end.charge.cost));
+  hooks.transformRequest.tapPromise({ name: 'right', when: (exchange) => exchange.call.stream }, async (request) => ({ ...request, topK: 1 }));
+}
+
+it('the exchange grows, and each stage is all the earlier ones', () => {
+  expectTypeOf<Routed>().toExtend<Planned>();
+  expectTypeOf<Planned>().toExtend<Received>();
+  expectTypeOf<Received>().not.toHaveProperty('principal');
+  expectTypeOf<Planned['principal']>().toEqualTypeOf<Principal>();
+  expectTypeOf<Parameters<Parameters<Hooks['authorize']['tapPromise']>[1]>>().toEqualTypeOf<[Grant, Planned]>();
+  expectTypeOf<Parameters<Parameters<Hooks['attempt']['tap']>[1]>>().toEqualTypeOf<[Attempt, Routed]>();
+});
+
+it('ends are told apart by their type, and only some have a charge', () => {
+  expectTypeOf<Extract<End, { type: 'refused' }>>().toEqualTypeOf<Refused>();
+  expectTypeOf<Extract<End, { charge: unknown }>>().toEqualTypeOf<Failed | Answered>();
+  expectTypeOf<Awaited<ReturnType<Parameters<Hooks['transformRequest']['tapPromise']>[1]>>>().toEqualTypeOf<CanonicalRequest>();
+});
