@@ -23,8 +23,8 @@ const settingsSchema = z.strictObject({
   dataFolder: z.string().default('./data'),
   /** What happens where a target cannot express a part of a request: it is told of, or the call is refused. */
   loss: z.enum(['report', 'reject']).default('report'),
-  /** Seconds: to connect; to the first event of a stream; to a whole JSON reply; between two pieces of a body. */
-  timeouts: z.strictObject({ connect: seconds(10), firstEvent: seconds(120), reply: seconds(600), idle: seconds(300) }).prefault({}),
+  /** Seconds: to connect; to the first event of a stream; to a whole JSON reply; between two pieces of a body; of silence until a stream shows a sign of life. */
+  timeouts: z.strictObject({ connect: seconds(10), firstEvent: seconds(120), reply: seconds(600), idle: seconds(300), keepAlive: seconds(15) }).prefault({}),
   plugins: z.array(z.custom<PluginEntry>((entry) => !entry || isPlugin(entry), 'has to be a plugin (call its factory: `name()`, not `name`) or falsy')),
 });
 
@@ -35,7 +35,7 @@ export interface Config {
   readonly dataFolder: string;
   readonly loss: 'report' | 'reject';
   /** Milliseconds. */
-  readonly timeouts: { readonly connectTimeout: number; readonly idleTimeout: number; readonly firstEvent: number; readonly reply: number };
+  readonly timeouts: { readonly connectTimeout: number; readonly idleTimeout: number; readonly firstEvent: number; readonly reply: number; readonly keepAlive: number };
   readonly plugins: readonly Plugin[];
 }
 
@@ -64,7 +64,7 @@ export function checkConfig(input: unknown, file: string): Config {
   return {
     server, loss,
     dataFolder: resolve(dataFolder),
-    timeouts: { connectTimeout: timeouts.connect, idleTimeout: timeouts.idle, firstEvent: timeouts.firstEvent, reply: timeouts.reply },
+    timeouts: { connectTimeout: timeouts.connect, idleTimeout: timeouts.idle, firstEvent: timeouts.firstEvent, reply: timeouts.reply, keepAlive: timeouts.keepAlive },
     plugins: present,
   };
 }

@@ -22,6 +22,8 @@ export interface Core {
   readonly commands: Registry<Command>;
   readonly logger: Logger;
   readonly bodyLimit: number;
+  /** Milliseconds of silence after which a stream shows a sign of life. */
+  readonly keepAliveEvery: number;
   /** Whether a call is refused where a target would lose a part of it. */
   readonly rejectsLoss: boolean;
   /** Milliseconds a vendor has to the first event of its reply. */
@@ -82,6 +84,7 @@ export function createGateway(config: Config, logger: Logger): Gateway {
   return {
     hooks, protocols, routes, commands, logger, banner,
     bodyLimit: config.server.bodyLimit,
+    keepAliveEvery: config.timeouts.keepAlive,
     rejectsLoss: config.loss === 'reject',
     firstEventTimeout: (stream) => (stream ? config.timeouts.firstEvent : config.timeouts.reply),
     targetsFor,

@@ -30,7 +30,6 @@ export interface Client {
 const longestHold = 5000;
 /** Longest a vendor may take to close a reply that is complete, so that its connection can be used again. */
 const longestTail = 1000;
-const keepAliveEvery = 15_000;
 
 /** Takes a call from its head to its end. Never rejects: whatever goes wrong is the end, and the client is told. */
 export async function walk(core: Core, received: Received, client: Client): Promise<void> {
@@ -96,7 +95,7 @@ async function tryTargets(core: Core, planned: Planned, grant: Grant, client: Cl
   const { signal, call, protocol } = planned;
   if (call.stream && protocol.client.keepAlive) {
     client.reply.head(200, streamHead(protocol));
-    client.reply.keepAlive(protocol.client.keepAlive, keepAliveEvery);
+    client.reply.keepAlive(protocol.client.keepAlive, core.keepAliveEvery);
   }
   const attempts: Attempt[] = [];
   let failure: Failed | undefined;
@@ -176,8 +175,9 @@ async function deliver(running: RunningAttempt, attempts: readonly Attempt[], ta
     }
     throw new GatewayError('upstream_failed', 'The provider broke off before its reply was complete.');
   } catch (thrown) {
-    running.stop();
     const error = failureOf(thrown, routed);
+    running.stop();
+    pieces.return(undefined).catch(() => undefined);
     if (routed.signal.aborted && tally.hasAll(routed.call.candidates)) return settle('completed', undefined, '');
     return settle(routed.signal.aborted ? 'aborted' : 'cut', error, client.protocol.client.encodeStreamError(error));
   }

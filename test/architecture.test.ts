@@ -93,12 +93,14 @@ describe('sizes', () => {
     expect(lines).toBeLessThan(400);
   });
 
-  it.each([
+  const budgets: [path: string, budget: number][] = [
     ['core/pipeline.ts', 200],
-    ...globSync('plugins/auth/*.ts', { cwd: root }).map((path) => [path, 60] as const),
-    ...globSync('plugins/providers/*.ts', { cwd: root, exclude: ['plugins/providers/demo.ts'] }).map((path) => [path, 30] as const),
-    ...globSync('plugins/protocols/*/{encode,decode}-*.ts', { cwd: root }).map((path) => [path, 300] as const),
-  ])('%s keeps its budget of %i lines', (path, budget) => {
+    ...globSync('plugins/auth/*.ts', { cwd: root }).map((path): [string, number] => [path, 60]),
+    ...globSync('plugins/providers/*.ts', { cwd: root, exclude: ['plugins/providers/demo.ts'] }).map((path): [string, number] => [path, 30]),
+    ...globSync('plugins/protocols/*/{encode,decode}-*.ts', { cwd: root }).map((path): [string, number] => [path, 300]),
+  ];
+
+  it.each(budgets)('%s keeps its budget of %i lines', (path, budget) => {
     expect(read(path).lines).toBeLessThanOrEqual(budget);
   });
 });

@@ -1,0 +1,415 @@
+/** The walk, hook by hook, with vendors that are a tap on `dispatch`: each test says what one of them does. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { checkModel, definePlugin, GatewayError, type End, type Host, type PluginFactory, type Routed, type UpstreamRequest } from '../../core/index.ts';
+import type { ConfigInput } from '../../core/config.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { plain } from '../support/plain-protocol.ts';
+
+type Behaviour = (request: UpstreamRequest, exchange: Routed) => Promise<{ status?: number; type?: string; headers?: Record<string, string>; body: AsyncIterable<string> | string }>;
+
+let running: TestGateway | undefined;
+afterEach(async () => {
+  await running?.close();
+  running = undefined;
+});
+
+async function* once(text: string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(text);
+}
+
+async function* encoded(parts: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
+  for await (const part of parts) yield Buffer.from(part);
+}
+
+/** A provider that serves `house/model` and does what it is told. */
+function vendor(name: string, behaviour: Behaviour): PluginFactory<z.ZodObject> {
+  return definePlugin({
+    name,
+    options: z.strictObject({}),
+    apply(host) {
+      const provider = { name, endpoints: { plain: `http://${name}.invalid/` }, sign: (request: UpstreamRequest) => request };
+      host.providers.add(provider);
+      host.catalog.offer(provider, [
+        checkModel({ id: 'house/model', upstream: 'model', name: 'Model', description: 'A model.', created: '2026-01-01', contextLength: 1000, outputLimit: 100, input: ['text'], output: ['text'], price: { input: '1', output: '2' } }),
+      ]);
+      host.hooks.dispatch.tapPromise(name, async (request, exchange) => {
+        if (exchange.attempt.target.provider !== provider) return undefined;
+        exchange.attempt.sent = true;
+        const { status = 200, type = 'application/json', headers, body } = await behaviour(request, exchange);
+        return { status, headers: { 'content-type': type, ...headers }, body: typeof body === 'string' ? once(body) : encoded(body) };
+      });
+    },
+  });
+}
+
+/** A plugin of one test's own taps; it lets everyone in unless the test has its own door. */
+function taps(apply: (host: Host) => void, open = true): PluginFactory<z.ZodObject> {
+  return definePlugin({
+    name: 'taps',
+    options: z.strictObject({}),
+    apply(host) {
+      apply(host);
+      if (open) host.hooks.authenticate.tapPromise('anyone', async () => ({ kind: 'user', account: 'a', key: 'k' }));
+    },
+  });
+}
+
+const open = taps(() => undefined);
+const whole: Behaviour = async () => ({ body: '{"model":"m","text":"hello","in":3,"out":4}' });
+
+function streaming(parts: () => AsyncIterable<string>): Behaviour {
+  return async () => ({ type: 'text/event-stream', body: parts() });
+}
+
+const streamed = streaming(async function* () {
+  yield 'data: {"model":"m","text":"one"}\n\n';
+  yield 'data: {"model":"m","text":"two"}\n\n';
+  yield 'data: {"done":true,"in":3,"out":4}\n\n';
+});
+
+async function gateway(plugins: ConfigInput['plugins'], settings: Partial<ConfigInput> = {}): Promise<TestGateway> {
+  running = await startGateway({ ...settings, plugins: [plain(), ...plugins] });
+  return running;
+}
+
+function call({ url }: TestGateway, body: unknown = {}, init: RequestInit = {}): Promise<Response> {
+  const text = typeof body === 'string' ? body : JSON.stringify({ model: 'house/model', prompt: 'hi', ...z.record(z.string(), z.unknown()).parse(body) });
+  return fetch(`${url}/plain`, { method: 'POST', body: text, ...init });
+}
+
+async function onlyEnd(of: TestGateway): Promise<End> {
+  const [end] = await of.ended(1);
+  if (!end) throw new Error('no end was observed');
+  return end;
+}
+
+describe('the order of a call', () => {
+  it('is the order of the hooks', async () => {
+    const order: string[] = [];
+    const note = (name: string) => void order.push(name);
+    const every = taps(({ hooks }) => {
+      hooks.authenticate.tapPromise('a', async () => (note('authenticate'), undefined));
+      hooks.replay.tapPromise('a', async () => (note('replay'), undefined));
+      hooks.route.tapPromise('a', async (targets) => (note('route'), targets));
+      hooks.authorize.tapPromise('a', async (grant) => (note('authorize'), grant));
+      hooks.transformRequest.tapPromise({ name: 'a', when: () => true }, async (request) => (note('transformRequest'), request));
+      hooks.transformStream.tap({ name: 'a', when: () => true }, (events) => (note('transformStream'), events));
+      hooks.attempt.tap('a', ({ phase }) => note(`attempt ${phase}`) ?? undefined);
+      hooks.dispatch.tapPromise('a', async () => (note('dispatch'), undefined));
+      hooks.meter.tapPromise('a', async () => note('meter'));
+      hooks.observe.tapPromise('a', async () => note('observe'));
+    });
+    const started = await gateway([every(), vendor('v', whole)()]);
+    expect(await (await call(started)).json()).toEqual({ model: 'house/model', text: 'hello', in: 3, out: 4 });
+    await started.ended(1);
+    expect(order).toEqual([
+      'authenticate', 'replay', 'route', 'authorize', 'attempt start', 'transformRequest', 'dispatch', 'transformStream', 'attempt first-event', 'attempt end', 'meter', 'observe',
+    ]);
+  });
+
+  it('puts usage and cost on the end before it is metered', async () => {
+    const metered: End[] = [];
+    const started = await gateway([taps(({ hooks }) => hooks.meter.tapPromise('m', async (end) => void metered.push(end)))(), vendor('v', whole)()]);
+    await (await call(started)).text();
+    expect(metered).toMatchObject([{ type: 'answered', outcome: 'completed', charge: { cost: 11_000n, usage: { input: 3, output: 4 }, basis: 'usage' } }]);
+  });
+});
+
+describe('a refusal', () => {
+  it('comes before the body is read where the credential is bad', async () => {
+    const door = taps(({ hooks }) => {
+      hooks.authenticate.tapPromise('door', async () => {
+        throw new GatewayError('invalid_api_key', 'This key is disabled.');
+      });
+    }, false);
+    const started = await gateway([door(), vendor('v', whole)()]);
+    const response = await call(started, '{ not even JSON');
+    expect([response.status, await response.json()]).toEqual([401, { plain_error: 'invalid_api_key', message: 'This key is disabled.' }]);
+    expect(response.headers.get('x-should-retry')).toBe('false');
+    expect(await onlyEnd(started)).toMatchObject({ type: 'refused', attempts: [] });
+  });
+
+  it('says that no key was sent where no scheme knows the credential', async () => {
+    const started = await gateway([taps(() => undefined, false)(), vendor('v', whole)()]);
+    expect((await call(started)).status).toBe(401);
+  });
+
+  it('names the model that does not exist', async () => {
+    const started = await gateway([open(), vendor('v', whole)()]);
+    const response = await call(started, { model: 'house/other' });
+    expect([response.status, await response.json()]).toMatchObject([404, { plain_error: 'model_not_found', param: 'model' }]);
+  });
+
+  it('by authorize is metered, once, and no vendor is asked', async () => {
+    const metered: string[] = [];
+    let asked = 0;
+    const refusing = taps(({ hooks }) => {
+      hooks.authorize.tapPromise('r', async () => {
+        throw new GatewayError('out_of_balance', 'Top up.');
+      });
+      hooks.meter.tapPromise('r', async ({ type }) => void metered.push(type));
+    });
+    const started = await gateway([refusing(), vendor('v', (...given) => ((asked += 1), whole(...given)))()]);
+    expect((await call(started)).status).toBe(402);
+    expect([metered, asked]).toEqual([['refused'], 0]);
+  });
+
+  it('never shows what broke inside', async () => {
+    const breaking = taps(({ hooks }) => {
+      hooks.route.tapPromise('b', async () => {
+        throw new Error('password=hunter2');
+      });
+    });
+    const started = await gateway([breaking(), vendor('v', whole)()]);
+    const response = await call(started);
+    expect(response.status).toBe(500);
+    expect(await response.text()).not.toContain('hunter2');
+  });
+});
+
+describe('a replay', () => {
+  it('sends the stored outcome, asks no vendor and meters nothing', async () => {
+    const metered: string[] = [];
+    const replaying = taps(({ hooks }) => {
+      hooks.replay.tapPromise('r', async () => ({ status: 200, headers: { 'content-type': 'application/json', 'x-replayed': 'yes' }, body: Buffer.from('{"stored":true}') }));
+      hooks.meter.tapPromise('r', async ({ type }) => void metered.push(type));
+    });
+    const started = await gateway([replaying(), vendor('v', async () => ({ status: 500, body: '' }))()]);
+    const response = await call(started);
+    expect([response.headers.get('x-replayed'), await response.json()]).toEqual(['yes', { stored: true }]);
+    expect([(await onlyEnd(started)).type, metered]).toEqual(['replayed', []]);
+  });
+
+  it.each([
+    [false, '{"model":"house/model","text":"hello","in":3,"out":4}'],
+    [true, 'data: {"model":"house/model","text":"one"}\n\ndata: {"model":"house/model","text":"two"}\n\ndata: {"done":true,"in":3,"out":4}\n\n'],
+  ])('is recorded as the client was sent it (stream: %s)', async (stream, sent) => {
+    const recordings: unknown[] = [];
+    const recorder = taps(({ hooks }) => {
+      hooks.replay.tapPromise('r', async (parsed) => (parsed.record(10_000), undefined));
+      hooks.meter.tapPromise('r', async (end) => void recordings.push(end.recording && { ...end.recording, body: Buffer.from(end.recording.body).toString() }));
+    });
+    const started = await gateway([recorder(), vendor('v', stream ? streamed : whole)()]);
+    expect(await (await call(started, { stream })).text()).toBe(sent);
+    expect(recordings).toMatchObject([{ status: 200, body: sent, whole: true }]);
+  });
+});
+
+describe('fallback', () => {
+  it.each([
+    ['a server error', async () => ({ status: 503, body: 'busy' })],
+    ['a broken connection', () => Promise.reject(Object.assign(new Error('reset'), { code: 'ECONNRESET' }))],
+    ['garbage', async () => ({ body: '<html>' })],
+    ['a reply that ends before its first event', streaming(async function* () {})],
+    ['comments and nothing else', streaming(async function* () { yield ': hold the line\n\n'; })],
+  ] satisfies [string, Behaviour][])('goes to the next target after %s, and charges that one alone', async (what, behaviour) => {
+    const stream = what.includes('event') || what.includes('comments');
+    const started = await gateway([open(), vendor('first', behaviour)(), vendor('second', stream ? streamed : whole)()]);
+    const response = await call(started, { stream });
+    expect([response.status, response.headers.get('x-tollgate-provider'), response.headers.get('x-tollgate-attempts')]).toEqual([200, 'second', '2']);
+    await response.text();
+    const end = await onlyEnd(started);
+    expect(end).toMatchObject({ type: 'answered', charge: { cost: 11_000n } });
+    expect(end.attempts.map(({ target, error }) => [target.provider.name, error?.code])).toEqual([['first', 'upstream_failed'], ['second', undefined]]);
+  });
+
+  it('does not happen where the request itself is wrong', async () => {
+    const started = await gateway([open(), vendor('first', async () => ({ status: 400, body: 'bad' }))(), vendor('second', whole)()]);
+    expect((await call(started)).status).toBe(400);
+    expect((await onlyEnd(started)).attempts).toHaveLength(1);
+  });
+
+  it('does not happen after the first event: the stream ends in an error and never looks complete', async () => {
+    const cut = streaming(async function* () {
+      yield 'data: {"model":"m","text":"one"}\n\n';
+    });
+    const started = await gateway([open(), vendor('first', cut)(), vendor('second', streamed)()]);
+    const text = await (await call(started, { stream: true })).text();
+    expect(text).toBe('data: {"model":"house/model","text":"one"}\n\ndata: {"plain_error":"upstream_failed"}\n\n');
+    expect(await onlyEnd(started)).toMatchObject({ type: 'answered', outcome: 'cut', charge: { basis: 'estimate', usage: { output: 1 } } });
+  });
+
+  it('ends with the last error when every target failed, and nothing is owed', async () => {
+    const failing: Behaviour = async () => ({ status: 500, headers: { 'retry-after': '7' }, body: '' });
+    const started = await gateway([open(), vendor('first', failing)(), vendor('second', failing)()]);
+    const response = await call(started);
+    expect([response.status, response.headers.get('retry-after')]).toEqual([502, '7']);
+    expect(await onlyEnd(started)).toMatchObject({ type: 'failed', charge: { cost: 0n, basis: 'none' } });
+  });
+
+  it('happens when the first event does not come in time', async () => {
+    const silent: Behaviour = async (_, { attempt }) => new Promise((_resolve, reject) => attempt.signal.addEventListener('abort', () => reject(new Error('aborted'))));
+    const started = await gateway([open(), vendor('first', silent)(), vendor('second', whole)()], { timeouts: { reply: 0.05 } });
+    const response = await call(started);
+    expect(response.headers.get('x-tollgate-provider')).toBe('second');
+    await response.text();
+    expect((await onlyEnd(started)).attempts[0]?.error?.code).toBe('timeout');
+  });
+});
+
+describe('the last word', () => {
+  function holding(): { plugin: PluginFactory<z.ZodObject>; release: () => void; held: Promise<void> } {
+    const gate = Promise.withResolvers<void>();
+    const reached = Promise.withResolvers<void>();
+    const plugin = taps(({ hooks }) =>
+      hooks.meter.tapPromise('hold', async () => {
+        reached.resolve();
+        await gate.promise;
+      }),
+    );
+    return { plugin, release: gate.resolve, held: reached.promise };
+  }
+
+  it('of a stream waits for the ledger; what came before does not', async () => {
+    const { plugin, release, held } = holding();
+    const started = await gateway([plugin(), vendor('v', streamed)()]);
+    const response = await call(started, { stream: true });
+    const reader = (response.body ?? new ReadableStream<Uint8Array>()).getReader();
+    let text = '';
+    const reading = (async () => {
+      for (let step = await reader.read(); !step.done; step = await reader.read()) text += Buffer.from(step.value).toString();
+    })();
+    await held;
+    await sleep(50);
+    expect(text).toContain('two');
+    expect(text).not.toContain('done');
+    release();
+    await reading;
+    expect(text).toContain('done');
+  });
+
+  it('of a JSON reply waits whole', async () => {
+    const { plugin, release, held } = holding();
+    const started = await gateway([plugin(), vendor('v', whole)()]);
+    let answered = false;
+    const reply = call(started).then((response) => ((answered = true), response.text()));
+    await held;
+    await sleep(50);
+    expect(answered).toBe(false);
+    release();
+    expect(await reply).toContain('hello');
+  });
+
+  it('is held for five seconds at most', { timeout: 20_000 }, async () => {
+    const { plugin, release } = holding();
+    const started = await gateway([plugin(), vendor('v', whole)()]);
+    expect(await (await call(started)).text()).toContain('hello');
+    release();
+  });
+
+  it('was earned though the client leaves while it is held', async () => {
+    const { plugin, release, held } = holding();
+    const started = await gateway([plugin(), vendor('v', streamed)()]);
+    const leaving = new AbortController();
+    const response = await call(started, { stream: true }, { signal: leaving.signal });
+    await held;
+    leaving.abort();
+    await expect(response.text()).rejects.toThrow();
+    release();
+    expect(await onlyEnd(started)).toMatchObject({ type: 'answered', outcome: 'completed', charge: { cost: 11_000n } });
+  });
+});
+
+describe('a client that leaves', () => {
+  it('stops the vendor at once and pays for its input and what it was given', async () => {
+    let stopped = false;
+    const endless = streaming(async function* () {
+      try {
+        for (;;) {
+          yield 'data: {"model":"m","text":"four"}\n\n';
+          await sleep(5);
+        }
+      } finally {
+        stopped = true;
+      }
+    });
+    const started = await gateway([open(), vendor('v', endless)()]);
+    const leaving = new AbortController();
+    const response = await call(started, { stream: true, prompt: 'twelve bytes' }, { signal: leaving.signal });
+    await response.body?.getReader().read();
+    leaving.abort();
+    const end = await onlyEnd(started);
+    expect(end).toMatchObject({ type: 'answered', outcome: 'aborted', error: { code: 'client_gone' }, charge: { basis: 'estimate', usage: { input: 3 } } });
+    expect(end.type === 'answered' && end.charge.usage.output).toBeGreaterThan(0);
+    await expect.poll(() => stopped).toBe(true);
+  });
+
+  it('before any output, after sending, pays for its input alone', async () => {
+    const sent = Promise.withResolvers<void>();
+    const silent: Behaviour = async (_, { attempt }) => {
+      sent.resolve();
+      return new Promise((_resolve, reject) => attempt.signal.addEventListener('abort', () => reject(new Error('aborted'))));
+    };
+    const started = await gateway([open(), vendor('v', silent)()]);
+    const leaving = new AbortController();
+    const response = call(started, { prompt: 'twelve bytes' }, { signal: leaving.signal });
+    await sent.promise;
+    leaving.abort();
+    await expect(response).rejects.toThrow();
+    expect(await onlyEnd(started)).toMatchObject({ type: 'failed', error: { code: 'client_gone' }, charge: { usage: { input: 3, output: 0 }, basis: 'estimate' } });
+  });
+});
+
+describe('lanes', () => {
+  it('keep the client\'s bytes unless a tap that applies wants the body', async () => {
+    const bodies: unknown[] = [];
+    const watching: Behaviour = async (request, exchange) => (bodies.push(request.body), exchange.call.stream ? streamed(request, exchange) : whole(request, exchange));
+    const shouting = taps(({ hooks }) =>
+      hooks.transformRequest.tapPromise({ name: 'shout', when: (exchange) => exchange.call.stream }, async (request) => ({ ...request, temperature: 1 })),
+    );
+    const started = await gateway([shouting(), vendor('v', watching)()]);
+    const odd = '{ "prompt":"hi" ,"model": "house/model"}';
+    await (await call(started, odd)).text();
+    const translated = await call(started, { stream: true });
+    await translated.text();
+    expect(bodies).toEqual([odd, '{"model":"model","prompt":"hi","stream":true}']);
+    expect(translated.headers.get('x-tollgate-dropped')).toBe('temperature');
+  });
+
+  it('refuse a loss where the operator asks for it, naming the field', async () => {
+    const warming = taps(({ hooks }) => hooks.transformRequest.tapPromise({ name: 'warm', when: () => true }, async (request) => ({ ...request, temperature: 1 })));
+    const started = await gateway([warming(), vendor('v', whole)()], { loss: 'reject' });
+    const response = await call(started);
+    expect([response.status, await response.json()]).toMatchObject([400, { plain_error: 'unsupported_parameter', param: 'temperature' }]);
+  });
+
+  it.each([
+    [true, whole, 'data: {"model":"house/model","text":"hello"}\n\ndata: {"done":true,"in":3,"out":4}\n\n'],
+    [false, streamed, '{"model":"house/model","text":"onetwo","in":3,"out":4}'],
+  ])('give the client the form it asked for though the vendor sent the other (stream: %s)', async (stream, behaviour, sent) => {
+    const started = await gateway([open(), vendor('v', behaviour)()]);
+    expect(await (await call(started, { stream })).text()).toBe(sent);
+  });
+
+  it('run a stream transform around the events of a whole reply, once', async () => {
+    let times = 0;
+    const doubling = taps(({ hooks }) =>
+      hooks.transformStream.tap({ name: 'double', when: () => true }, (events) => {
+        times += 1;
+        return (async function* () {
+          for await (const event of events) {
+            yield event;
+            if (event.type === 'block-delta') yield event;
+          }
+        })();
+      }),
+    );
+    const started = await gateway([doubling(), vendor('v', streamed)()]);
+    expect(await (await call(started)).json()).toMatchObject({ text: 'oneonetwotwo' });
+    expect(times).toBe(1);
+  });
+});
+
+describe('silence', () => {
+  it('is filled with signs of life, fallback still runs, and a final failure is told in the stream', async () => {
+    const slowly: Behaviour = async () => (await sleep(120), { status: 503, body: '' });
+    const started = await gateway([open(), vendor('first', slowly)(), vendor('second', slowly)()], { timeouts: { keepAlive: 0.05 } });
+    const response = await call(started, { stream: true });
+    const text = await response.text();
+    expect(response.status).toBe(200);
+    expect(text).toMatch(/^(: plain\n\n){2,}data: {"plain_error":"upstream_failed"}\n\n$/);
+    expect((await onlyEnd(started)).attempts).toHaveLength(2);
+  });
+});
