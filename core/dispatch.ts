@@ -21,8 +21,29 @@ export interface Dispatcher {
   close(): Promise<void>;
 }
 
-/** The connection an exchange came in by: http-proxy-3 wants it, and no plugin should have it. */
-export const connections = new WeakMap<Received, { readonly request: IncomingMessage; readonly response: ServerResponse }>();
+interface Connection {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+/**
+ * Where an exchange keeps the connection it came in by: http-proxy-3 wants it, and no plugin should have it. A
+ * symbol and not a WeakMap, whose values outlive every minor collection.
+ */
+const connectionOf = Symbol('connection');
+
+interface Connected {
+  readonly [connectionOf]: Connection;
+}
+
+/** The exchange, with the connection it came in by. */
+export function arriveBy(received: Received, request: IncomingMessage, response: ServerResponse): Received & Connected {
+  return { ...received, [connectionOf]: { request, response } };
+}
+
+function isConnected<Known extends Received>(exchange: Known): exchange is Known & Connected {
+  return connectionOf in exchange;
+}
 
 /** What http-proxy-3 is handed in place of the vendor's reply: it would read, and lose, a real body. */
 const standIn = new Response(null);
@@ -53,9 +74,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
   return {
     dispatch(request, exchange) {
-      const connection = connections.get(exchange);
-      if (!connection) throw new GatewayError('internal', 'This exchange came in by no connection that could be proxied.');
-      const { attempt } = exchange;
+      if (!isConnected(exchange)) throw new GatewayError('internal', 'This exchange came in by no connection that could be proxied.');
+      const { attempt, [connectionOf]: connection } = exchange;
       return new Promise((resolve, reject) => {
         const failed = (error: Error): void => reject(unreachable(error, exchange));
         const proxied = async (): Promise<Response> => {

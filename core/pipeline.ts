@@ -167,7 +167,7 @@ async function deliver(running: RunningAttempt, attempts: readonly Attempt[], ta
     for (let step = first; !step.done; step = await pieces.next()) {
       const { text, last } = step.value;
       if (last) {
-        void within(pieces.next(), longestTail).catch(() => undefined).finally(running.stop);
+        void finishTail(pieces, running);
         return await settle('completed', undefined, text);
       }
       await client.reply.write(text);
@@ -181,6 +181,12 @@ async function deliver(running: RunningAttempt, attempts: readonly Attempt[], ta
     if (routed.signal.aborted && tally.hasAll(routed.call.candidates)) return settle('completed', undefined, '');
     return settle(routed.signal.aborted ? 'aborted' : 'cut', error, client.protocol.client.encodeStreamError(error));
   }
+}
+
+/** Reads on to the vendor's own end, so that its connection serves another call; not for long. */
+async function finishTail(pieces: AsyncGenerator<Piece>, running: RunningAttempt): Promise<void> {
+  const tail = await within(pieces.next(), longestTail).catch(() => undefined);
+  if (!tail?.done) running.stop();
 }
 
 function factsOf({ startedAt }: Received, attempts: readonly Attempt[]): Pick<Refused, 'attempts' | 'duration' | 'recording' | 'losses'> {

@@ -169,6 +169,7 @@ function factsOf(provider: string, listed: Listed): object {
         tools: parameters.includes('tools'),
         structuredOutput: parameters.includes('structured_outputs'),
         sampling: parameters.includes('temperature'),
+        reasoning: { style: parameters.includes('reasoning') ? 'effort' : 'none' },
       },
     }),
   };

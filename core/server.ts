@@ -6,7 +6,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { randomUUID } from 'node:crypto';
 import Router from '@koa/router';
 import Koa from 'koa';
-import { connections } from './dispatch.ts';
+import { arriveBy } from './dispatch.ts';
 import { GatewayError, toGatewayError } from './errors.ts';
 import type { Principal, Received } from './exchange.ts';
 import type { Core } from './gateway.ts';
@@ -82,8 +82,7 @@ async function takeCall(core: Core, context: Koa.Context, protocol: Protocol, ma
   context.res.on('close', () => {
     if (!context.res.writableFinished) gone.abort();
   });
-  const received = receive(core, context, protocol.name, match.operation, gone.signal);
-  connections.set(received, { request: context.req, response: context.res });
+  const received = arriveBy(receive(core, context, protocol.name, match.operation, gone.signal), context.req, context.res);
   const reply = new Reply(context.res, { 'x-request-id': received.id });
   await walk(core, received, { protocol, match, reply, body: () => readBody(context.req, core.bodyLimit) });
 }
@@ -106,21 +105,24 @@ function receive(core: Core, context: Koa.Context, family: string, operation: Op
 async function readBody(request: IncomingMessage, limit: number): Promise<Buffer> {
   const encoding = request.headers['content-encoding'] ?? 'identity';
   if (encoding !== 'identity') throw new GatewayError('unsupported_media_type', `The body is sent as "${encoding}"; send it uncompressed.`);
-  const tooLarge = new GatewayError('body_too_large', `The body is larger than the ${limit} bytes this gateway accepts.`);
-  if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge;
-  const chunks: Buffer[] = [];
-  let length = 0;
-  try {
-    for await (const chunk of request) {
+  if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    request.on('data', (chunk: Buffer) => {
       length += chunk.length;
-      if (length > limit) throw tooLarge;
       chunks.push(chunk);
-    }
-  } catch (error) {
-    throw error === tooLarge ? error : new GatewayError('client_gone', 'The client left before its request was complete.', { cause: error });
-  }
-  const [only] = chunks;
-  return chunks.length === 1 && only ? only : Buffer.concat(chunks);
+      if (length <= limit) return;
+      request.removeAllListeners('data').resume();
+      reject(tooLarge(limit));
+    });
+    request.on('end', () => resolve(Buffer.concat(chunks)));
+    request.on('error', (error) => reject(new GatewayError('client_gone', 'The client left before its request was complete.', { cause: error })));
+  });
+}
+
+function tooLarge(limit: number): GatewayError {
+  return new GatewayError('body_too_large', `The body is larger than the ${limit} bytes this gateway accepts.`);
 }
 
 function routesOf(core: Core): Router {
