@@ -2,8 +2,9 @@
 import type { Logger } from 'pino';
 import type { Catalog } from './catalog.ts';
 import type { CoreHooks } from './hooks.ts';
+import { readListing } from './listing.ts';
 import type { Host } from './plugin.ts';
-import { readListing, type Provider } from './provider.ts';
+import type { Provider } from './provider.ts';
 
 const patienceForListing = 5000;
 

@@ -7,7 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import httpProxy from 'http-proxy-3';
 import { Agent } from 'undici';
 import { GatewayError } from './errors.ts';
-import type { Received, Routed } from './exchange.ts';
+import { advance, type Received, type Routed } from './exchange.ts';
 import type { UpstreamRequest, UpstreamResponse } from './provider.ts';
 
 export interface DispatcherOptions {
@@ -38,7 +38,7 @@ interface Connected {
 
 /** The exchange, with the connection it came in by. */
 export function arriveBy(received: Received, request: IncomingMessage, response: ServerResponse): Received & Connected {
-  return { ...received, [connectionOf]: { request, response } };
+  return advance(received, { [connectionOf]: { request, response } });
 }
 
 function isConnected<Known extends Received>(exchange: Known): exchange is Known & Connected {

@@ -57,11 +57,11 @@ export function createGateway(config: Config, logger: Logger): Gateway {
   const banner: string[] = [];
   const dispatcher = createDispatcher(config.timeouts);
 
-  function targetsFor(model: string, client: Protocol): Target[] {
-    return catalog.find(model).flatMap((offer) => {
-      const { endpoints } = offer.provider;
-      const spoken = client.name in endpoints ? client : Object.keys(endpoints).flatMap((name) => protocols.find(name) ?? [])[0];
-      return spoken ? [{ ...offer, protocol: spoken }] : [];
+  function targetsFor(name: string, client: Protocol): Target[] {
+    return catalog.find(name).flatMap((offer) => {
+      const spoken = Object.keys(offer.provider.endpoints).filter((protocol) => offer.model.protocols?.includes(protocol) ?? true);
+      const protocol = spoken.includes(client.name) ? client : spoken.flatMap((other) => protocols.find(other) ?? [])[0];
+      return protocol ? [{ ...offer, protocol }] : [];
     });
   }
 

@@ -1,12 +1,7 @@
 /** What a promise gives, or undefined when it takes longer than `milliseconds`; the promise goes on. */
-export async function within<Value>(promise: Promise<Value>, milliseconds: number): Promise<Value | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const patience = new Promise<undefined>((resolve) => {
-    timer = setTimeout(resolve, milliseconds, undefined);
+export function within<Value>(promise: Promise<Value>, milliseconds: number): Promise<Value | undefined> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, milliseconds, undefined);
+    promise.then(resolve, reject).finally(() => clearTimeout(timer));
   });
-  try {
-    return await Promise.race([promise, patience]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -167,7 +167,7 @@ async function deliver(running: RunningAttempt, attempts: readonly Attempt[], ta
     for (let step = first; !step.done; step = await pieces.next()) {
       const { text, last } = step.value;
       if (last) {
-        void finishTail(pieces, running);
+        if (routed.call.stream) void finishTail(pieces, running);
         return await settle('completed', undefined, text);
       }
       await client.reply.write(text);

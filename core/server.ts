@@ -93,7 +93,9 @@ function receive(core: Core, context: Koa.Context, family: string, operation: Op
     family, operation, signal,
     method: context.method,
     path: context.path,
-    query: new URLSearchParams(context.querystring),
+    get query() {
+      return new URLSearchParams(context.querystring);
+    },
     headers: context.req.headers,
     receivedAt: Date.now(),
     startedAt: performance.now(),

@@ -95,7 +95,8 @@ async function writeFrame(response: ServerResponse, bytes: Buffer, slivers: numb
   const size = slivers ?? bytes.length;
   for (let start = 0; start < bytes.length; start += size) {
     await write(response, bytes.subarray(start, start + size));
-    if (slivers) await new Promise(setImmediate);
+    // A write that succeeds at once comes back without a turn of the event loop, and the peer's leaving would never be seen.
+    await new Promise(setImmediate);
   }
 }
 

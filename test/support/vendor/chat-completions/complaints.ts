@@ -7,6 +7,8 @@ import type { Complaint } from './refusals.ts';
 
 type Issue = z.core.$ZodIssue;
 
+const integers = new Set(['n', 'seed', 'max_tokens', 'max_completion_tokens', 'top_logprobs']);
+
 /** `messages[0].tool_calls[1].id` */
 export function pathText(path: readonly PropertyKey[]): string {
   return path.map((step, index) => (typeof step === 'number' ? `[${step}]` : `${index ? '.' : ''}${String(step)}`)).join('');
@@ -22,10 +24,10 @@ function kindOf(value: unknown): string {
 /** Of a union's failures, those of the branch that got furthest into the value: the one the caller meant. */
 function meant(issue: Issue): Issue {
   if (issue.code !== 'invalid_union' || issue.errors.length === 0) return issue;
-  const depth = (issues: readonly Issue[]): number => Math.max(...issues.map(({ path }) => path.length));
-  const [best] = issue.errors.toSorted((one, other) => depth(other) - depth(one));
+  const reach = ([first]: readonly Issue[]): number => (first ? first.path.length + (first.code === 'invalid_type' ? 0 : 0.5) : 0);
+  const [best] = issue.errors.toSorted((one, other) => reach(other) - reach(one));
   const inner = best?.[0];
-  if (!inner || inner.path.length === 0) return issue;
+  if (!inner || reach([inner]) === 0) return issue;
   return meant({ ...inner, path: [...issue.path, ...inner.path] });
 }
 
@@ -42,7 +44,7 @@ function outOfRange(issue: z.core.$ZodIssueTooSmall | z.core.$ZodIssueTooBig, pa
     const message = `Invalid '${param}': string too ${below ? 'short' : 'long'}. Expected ${side}imum length ${limit}, but got length ${length}.`;
     return { message, param, code: below ? 'empty_string' : 'string_above_max_length' };
   }
-  const kind = issue.origin === 'int' ? 'integer' : 'decimal';
+  const kind = integers.has(param) ? 'integer' : 'decimal';
   const message = `Invalid '${param}': ${kind} ${below ? 'below minimum' : 'above maximum'} value. Expected a value ${below ? '>=' : '<='} ${limit}, but got ${String(issue.input)} instead.`;
   return { message, param, code: `${kind}_${below ? 'below_min' : 'above_max'}_value` };
 }

@@ -1,0 +1,84 @@
+/**
+ * Prepaid balance: what a call could cost is reserved before it is sent and settled once it ended, in a ledger
+ * that also knows the keys. A call is not sent before its reservation is durable, and its reply's last word
+ * waits for the entry that settles it.
+ */
+import { join } from 'node:path';
+import { z } from 'zod';
+import { definePlugin, formatUsd, GatewayError, usd } from '../../../core/index.ts';
+import { narrow, outOfBalance, quotesFor } from './admission.ts';
+import { ledgerCommands } from './commands.ts';
+import { makeFirstKey } from './first-key.ts';
+import { createKeyring } from './keyring.ts';
+import { ledgerMetrics } from './metrics.ts';
+import { balanceRoutes } from './routes.ts';
+import { settleDurably, settlementOf } from './settlement.ts';
+import { openSqlite } from './sqlite/open.ts';
+import type { Store } from './store.ts';
+
+const options = z.strictObject({
+  /** The ledger's file; `ledger.db` in the data folder unless given. */
+  file: z.string().min(1).optional(),
+  /** A call whose worst case the balance does not cover: its output limit is lowered, or it is refused. */
+  whenShort: z.enum(['lower', 'refuse']).default('lower'),
+  /** Tokens of output a limit is never lowered below; 16 is the least that responses clients may ask for. */
+  leastOutput: z.int().positive().default(16),
+  /** Where the balance endpoint answers. */
+  addresses: z.array(z.string().startsWith('/')).default(['/v1/user/balance', '/alpha/user/balance', '/beta/user/balance']),
+  /** USD of bonus credit that comes with the first key of a new ledger. */
+  firstCredit: usd.refine((amount) => amount >= 0n, 'must not be negative').prefault('1'),
+});
+
+export const balance = definePlugin({
+  name: 'balance',
+  options,
+  apply(host, { file = join(host.dataFolder, 'ledger.db'), addresses, firstCredit, ...policy }) {
+    const { hooks, logger } = host;
+    const { overages, onGroup } = ledgerMetrics(host.metrics);
+    const closing = new AbortController();
+    const reserved = new WeakSet<object>();
+    const settling = new Set<Promise<unknown>>();
+    let opened: Store | undefined;
+
+    function ledger(): Store {
+      if (opened) return opened;
+      throw new GatewayError('ledger_unavailable', 'The ledger is not open yet; try again soon.', { retryAfter: 1 });
+    }
+
+    host.keyrings.add(createKeyring(ledger));
+    for (const route of balanceRoutes(addresses, ledger)) host.routes.add(route);
+    for (const command of ledgerCommands(() => openSqlite({ file }))) host.commands.add(command);
+
+    hooks.ready.tapPromise('balance', async () => {
+      opened = await host.resource('ledger', { file }, () => openSqlite({ file, onGroup }), (store) => store.close());
+      const secret = await makeFirstKey(opened, firstCredit);
+      if (secret) host.tell(`First key, with ${formatUsd(firstCredit)} USD of credit, shown this once: ${secret}`);
+    });
+
+    hooks.authorize.tapPromise('balance', async (grant, planned) => {
+      if (planned.operation === 'count') return grant;
+      const { account, key } = planned.principal;
+      const quotes = quotesFor(grant, planned, policy);
+      const taken = await ledger().reserve({ id: planned.id, account, key, quotes, at: Date.now() });
+      if (!taken) throw outOfBalance(quotes, account, await ledger().balance(account));
+      reserved.add(planned);
+      return narrow(grant, planned, taken, policy);
+    });
+
+    hooks.meter.tapPromise('balance', async (end) => {
+      if (end.type === 'replayed' || !reserved.delete(end.exchange)) return;
+      const settlement = settleDurably(ledger(), settlementOf(end, Date.now()), { logger, closing: closing.signal });
+      settling.add(settlement);
+      const settled = await settlement;
+      settling.delete(settlement);
+      if (settled?.status !== 'posted' || settled.overage === 0n) return;
+      overages.inc();
+      logger.warn({ reservation: end.exchange.id, overage: formatUsd(settled.overage) }, 'a call cost more than was reserved for it');
+    });
+
+    hooks.close.tapPromise('balance', async () => {
+      closing.abort();
+      await Promise.all(settling);
+    });
+  },
+});

@@ -1,0 +1,78 @@
+/**
+ * What the demo model says: it quotes what it was sent, calls the first tool it is offered, and tells what the
+ * tool answered. The same request always gets the same answer, and none of it pretends to know anything.
+ */
+import { exampleOf } from './example.ts';
+import { attachmentsOf, textOf, type Request } from './request.ts';
+
+export type Answer = { readonly kind: 'text'; readonly text: string } | { readonly kind: 'tool-call'; readonly name: string; readonly text: string };
+
+export interface Outcome {
+  readonly answer: Answer;
+  readonly reason: 'stop' | 'length' | 'tool_calls';
+}
+
+const introduction = 'This is Tollgate\'s demo model. It answers offline and knows nothing but what you send it.';
+const longestQuote = 500;
+const bytesPerToken = 4;
+
+/** The demo model's own rule, and what it is billed by: a token is four bytes of UTF-8. */
+export function tokensOf(text: string): number {
+  return Math.ceil(Buffer.byteLength(text) / bytesPerToken);
+}
+
+/** The answer, and what ends it: a stop sequence, the limit, or itself. */
+export function answerTo(request: Request): Outcome {
+  const whole = wholeAnswer(request);
+  const stopped = whole.kind === 'text' ? beforeStop(whole.text, request.stop) : whole.text;
+  const text = within(stopped, request.max_completion_tokens ?? request.max_tokens ?? undefined);
+  if (text.length < stopped.length) return { answer: { ...whole, text }, reason: 'length' };
+  return { answer: { ...whole, text }, reason: whole.kind === 'text' ? 'stop' : 'tool_calls' };
+}
+
+function wholeAnswer(request: Request): Answer {
+  const tool = request.messages.at(-1)?.role === 'user' ? toolToCall(request) : undefined;
+  if (tool) return { kind: 'tool-call', name: tool.name, text: JSON.stringify(exampleOf(tool.parameters ?? { type: 'object' })) };
+  return { kind: 'text', text: jsonAnswer(request) ?? plainAnswer(request) };
+}
+
+function toolToCall({ tools, tool_choice }: Request): { name: string; parameters?: unknown } | undefined {
+  if (tool_choice === 'none') return undefined;
+  const functions = (tools ?? []).flatMap((tool) => tool.function ?? []);
+  const wanted = typeof tool_choice === 'object' ? tool_choice?.function?.name : undefined;
+  return wanted === undefined ? functions[0] : functions.find(({ name }) => name === wanted);
+}
+
+function jsonAnswer({ response_format, messages }: Request): string | undefined {
+  if (response_format?.type === 'json_schema') return JSON.stringify(exampleOf(response_format.json_schema?.schema));
+  if (response_format?.type === 'json_object') return JSON.stringify({ note: introduction, you_said: quote(lastSaid(messages)) });
+  return undefined;
+}
+
+function plainAnswer({ messages }: Request): string {
+  const results = messages.slice(messages.findLastIndex(({ role }) => role !== 'tool' && role !== 'function') + 1);
+  if (results.length > 0) return `${introduction} The tool answered: ${quote(results.map(textOf).join('\n'))}`;
+  const attachments = messages.reduce((count, message) => count + attachmentsOf(message), 0);
+  const unread = attachments > 0 ? ` It cannot read the ${attachments === 1 ? 'attachment' : `${attachments} attachments`} you sent.` : '';
+  return `${introduction}${unread} You said: ${quote(lastSaid(messages))}`;
+}
+
+function lastSaid(messages: Request['messages']): string {
+  const said = messages.findLast(({ role }) => role === 'user');
+  return said ? textOf(said) : '';
+}
+
+/** The beginning of a text, never ending in half a character. */
+function quote(text: string): string {
+  return text.length <= longestQuote ? text : `${text.slice(0, longestQuote).replace(/[\uD800-\uDBFF]$/, '')}…`;
+}
+
+function beforeStop(text: string, stop: Request['stop']): string {
+  const places = [stop ?? []].flat().flatMap((sequence) => (sequence && text.includes(sequence) ? [text.indexOf(sequence)] : []));
+  return text.slice(0, Math.min(text.length, ...places));
+}
+
+function within(text: string, limit: number | undefined): string {
+  if (limit === undefined || tokensOf(text) <= limit) return text;
+  return text.slice(0, new TextEncoder().encodeInto(text, new Uint8Array(limit * bytesPerToken)).read);
+}

@@ -1,0 +1,117 @@
+/** The demo model's reply on the chat-completions wire: whole as JSON, or word by word as a stream. */
+import { setTimeout as pause } from 'node:timers/promises';
+import { z } from 'zod';
+import type { UpstreamResponse } from '../../../core/index.ts';
+import { answerTo, tokensOf, type Outcome } from './answer.ts';
+import { requestSchema, type Request } from './request.ts';
+
+export interface ReplyContext {
+  /** The exchange's id: replies and tool calls carry it, so that no two are alike. */
+  readonly id: string;
+  /** Unix seconds. */
+  readonly created: number;
+  /** Milliseconds between two words of a stream. */
+  readonly pace: number;
+  readonly signal: AbortSignal;
+}
+
+/** Passed the body of a finished request; a body that makes no sense is answered 400, as a vendor would. */
+export function replyTo(body: string | Uint8Array, context: ReplyContext): UpstreamResponse {
+  const parsed = requestSchema.safeParse(readJson(Buffer.from(body).toString('utf8')));
+  if (!parsed.success) return jsonResponse(400, refusal(parsed.error));
+  const request = parsed.data;
+  const outcome = answerTo(request);
+  if (!request.stream) return jsonResponse(200, completion(request, outcome, context));
+  return { status: 200, headers: { 'content-type': 'text/event-stream; charset=utf-8' }, body: frames(request, outcome, context) };
+}
+
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function jsonResponse(status: number, value: unknown): UpstreamResponse {
+  const bytes = Buffer.from(JSON.stringify(value));
+  return { status, headers: { 'content-type': 'application/json' }, body: (async function* () { yield bytes; })() };
+}
+
+function refusal({ issues: [issue] }: z.ZodError): unknown {
+  const param = issue && issue.path.length > 0 ? z.core.toDotPath(issue.path) : null;
+  const message = `${param ? `"${param}": ` : ''}${issue?.message ?? 'The request makes no sense.'}`;
+  return { error: { message, type: 'invalid_request_error', param, code: null } };
+}
+
+function completion(request: Request, outcome: Outcome, context: ReplyContext): unknown {
+  return {
+    ...head(request, context, 'chat.completion'),
+    choices: choices(request).map((index) => ({ index, message: message(outcome, context, index), logprobs: null, finish_reason: outcome.reason })),
+    usage: usage(request, outcome),
+  };
+}
+
+function head({ model }: Request, { id, created }: ReplyContext, object: string): object {
+  return { id: `chatcmpl-${id}`, object, created, model };
+}
+
+function choices({ n }: Request): number[] {
+  return Array.from({ length: n ?? 1 }, (_, index) => index);
+}
+
+function message({ answer }: Outcome, context: ReplyContext, index: number): unknown {
+  if (answer.kind === 'text') return { role: 'assistant', content: answer.text, refusal: null };
+  const call = { id: callId(context, index), type: 'function', function: { name: answer.name, arguments: answer.text } };
+  return { role: 'assistant', content: null, refusal: null, tool_calls: [call] };
+}
+
+function callId({ id }: ReplyContext, index: number): string {
+  return `call_${id}_${index}`;
+}
+
+/** Media are not counted: the demo model does not read them. */
+const media = new Set(['image_url', 'input_audio', 'file']);
+
+function usage(request: Request, { answer }: Outcome): unknown {
+  const { messages, tools } = request;
+  const prompt_tokens = tokensOf(JSON.stringify({ messages, tools }, (key, value) => (media.has(key) ? undefined : value)));
+  const completion_tokens = tokensOf(answer.text) * choices(request).length;
+  return { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens };
+}
+
+/** A stream as bytes, one frame at a time. Throws as soon as the signal fires. */
+async function* frames(request: Request, outcome: Outcome, context: ReplyContext): AsyncGenerator<Uint8Array> {
+  const wantsUsage = request.stream_options?.include_usage === true;
+  const shared = { ...head(request, context, 'chat.completion.chunk'), ...(wantsUsage && { usage: null }) };
+  const frame = (fields: object): Uint8Array => Buffer.from(`data: ${JSON.stringify({ ...shared, ...fields })}\n\n`);
+  const choice = (index: number, delta: object, finish_reason: string | null = null): Uint8Array =>
+    frame({ choices: [{ index, delta, logprobs: null, finish_reason }] });
+
+  for (const index of choices(request)) yield choice(index, opening(outcome, context, index));
+  for (const piece of pieces(outcome)) {
+    if (context.pace > 0) await pause(context.pace, undefined, { signal: context.signal });
+    for (const index of choices(request)) {
+      context.signal.throwIfAborted();
+      yield choice(index, continuing(outcome, piece));
+    }
+  }
+  for (const index of choices(request)) yield choice(index, {}, outcome.reason);
+  if (wantsUsage) yield frame({ choices: [], usage: usage(request, outcome) });
+  yield Buffer.from('data: [DONE]\n\n');
+}
+
+function opening({ answer }: Outcome, context: ReplyContext, index: number): object {
+  if (answer.kind === 'text') return { role: 'assistant', content: '', refusal: null };
+  const call = { index: 0, id: callId(context, index), type: 'function', function: { name: answer.name, arguments: '' } };
+  return { role: 'assistant', content: null, refusal: null, tool_calls: [call] };
+}
+
+function continuing({ answer }: Outcome, piece: string): object {
+  return answer.kind === 'text' ? { content: piece } : { tool_calls: [{ index: 0, function: { arguments: piece } }] };
+}
+
+/** A text word by word, each with the space that follows it; arguments in small pieces, as vendors send them. */
+function pieces({ answer }: Outcome): string[] {
+  return answer.text.match(answer.kind === 'text' ? /\S+\s*|\s+/g : /.{1,12}/gsu) ?? [];
+}

@@ -1,0 +1,9 @@
+/** Ollama on a machine of one's own: on once `OLLAMA_BASE_URL` is set, with `/v1`: `http://127.0.0.1:11434/v1`. */
+import { defineProvider } from '../../core/index.ts';
+
+export const ollama = defineProvider({
+  name: 'ollama',
+  env: { key: 'OLLAMA_API_KEY', baseUrl: 'OLLAMA_BASE_URL' },
+  endpoints: { 'chat-completions': '/chat/completions' },
+  models: { discover: '/models' },
+});

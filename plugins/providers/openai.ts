@@ -1,0 +1,14 @@
+/** OpenAI: chat-completions, responses and images; https://platform.openai.com/docs/api-reference. */
+import { defineProvider } from '../../core/index.ts';
+
+export const openai = defineProvider({
+  name: 'openai',
+  env: { key: 'OPENAI_API_KEY', baseUrl: 'OPENAI_BASE_URL' },
+  baseUrl: 'https://api.openai.com/v1',
+  endpoints: {
+    'chat-completions': '/chat/completions',
+    responses: (_target, operation) => (operation === 'count' ? '/responses/input_tokens' : '/responses'),
+    images: (_target, operation) => (operation === 'edit' ? '/images/edits' : '/images/generations'),
+  },
+  models: new URL('catalogue/openai.json', import.meta.url),
+});

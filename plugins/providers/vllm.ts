@@ -1,0 +1,9 @@
+/** vLLM on a machine of one's own: on once `VLLM_BASE_URL` is set, with `/v1`: `http://127.0.0.1:8000/v1`. */
+import { defineProvider } from '../../core/index.ts';
+
+export const vllm = defineProvider({
+  name: 'vllm',
+  env: { key: 'VLLM_API_KEY', baseUrl: 'VLLM_BASE_URL' },
+  endpoints: { 'chat-completions': '/chat/completions' },
+  models: { discover: '/models' },
+});

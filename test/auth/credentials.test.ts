@@ -1,0 +1,126 @@
+import { describe, expect, it } from 'vitest';
+import type { Keyring, Plugin, Principal } from '../../core/index.ts';
+import { apiKeyHeader } from '../../plugins/auth/api-key-header.ts';
+import { bearer } from '../../plugins/auth/bearer.ts';
+import { googleApiKey } from '../../plugins/auth/google-api-key.ts';
+import { received } from '../support/exchange.ts';
+import { hostWith } from '../support/host.ts';
+
+function keyring(name: string, keys: Record<string, string>, asked: string[] = []): Keyring {
+  return {
+    name,
+    async verify(secret): Promise<Principal | undefined> {
+      asked.push(`${name}:${secret}`);
+      const account = keys[secret];
+      return account === undefined ? undefined : { kind: 'user', account, key: 'k' };
+    },
+  };
+}
+
+/** Whose call it is by these schemes, where `sk-ann` and `sk-bob` are known. */
+async function accountBy(plugins: Plugin[], ...head: Parameters<typeof received>): Promise<string | undefined> {
+  const host = hostWith(plugins);
+  host.keyrings.add(keyring('keys', { 'sk-ann': 'ann', 'sk-bob': 'bob', 'two words': 'odd' }));
+  return (await host.calls.authenticate.promise(received(...head)))?.account;
+}
+
+describe('bearer', () => {
+  it.each(['chat-completions', 'responses', 'messages', 'generate-content', 'images', 'balance'])('is understood on %s', async (family) => {
+    expect(await accountBy([bearer()], family, { authorization: 'Bearer sk-ann' })).toBe('ann');
+  });
+
+  it('is understood however it is spelt, and whatever the key holds', async () => {
+    expect(await accountBy([bearer()], 'messages', { authorization: 'bearer  sk-ann' })).toBe('ann');
+    expect(await accountBy([bearer()], 'messages', { authorization: 'Bearer two words' })).toBe('odd');
+  });
+
+  it.each([{}, { authorization: '' }, { authorization: 'Bearer' }, { authorization: 'Basic c2stYW5u' }, { authorization: 'sk-ann' }])('leaves %o to others', async (headers) => {
+    expect(await accountBy([bearer()], 'messages', headers)).toBeUndefined();
+  });
+
+  it('keeps to its families where they are named', async () => {
+    const only = bearer({ families: ['responses'] });
+    expect(await accountBy([only], 'responses', { authorization: 'Bearer sk-ann' })).toBe('ann');
+    expect(await accountBy([only], 'messages', { authorization: 'Bearer sk-ann' })).toBeUndefined();
+  });
+
+  it('refuses a family list that is empty, naming plugin and option', () => {
+    expect(() => bearer({ families: [] })).toThrow(/plugin "bearer".*"families"/);
+  });
+});
+
+describe('x-api-key', () => {
+  it('is understood on messages alone', async () => {
+    expect(await accountBy([apiKeyHeader()], 'messages', { 'x-api-key': 'sk-ann' })).toBe('ann');
+    expect(await accountBy([apiKeyHeader()], 'chat-completions', { 'x-api-key': 'sk-ann' })).toBeUndefined();
+    expect(await accountBy([apiKeyHeader()], 'messages', { 'x-api-key': '' })).toBeUndefined();
+  });
+
+  it('wins over a bearer token beside it, wherever it stands in the configuration', async () => {
+    const both = { 'x-api-key': 'sk-ann', authorization: 'Bearer sk-bob' };
+    expect(await accountBy([bearer(), apiKeyHeader()], 'messages', both)).toBe('ann');
+    expect(await accountBy([apiKeyHeader(), bearer()], 'messages', both)).toBe('ann');
+  });
+
+  it('is not passed over for a bearer token where it is wrong', async () => {
+    const both = { 'x-api-key': 'sk-wrong', authorization: 'Bearer sk-bob' };
+    await expect(accountBy([bearer(), apiKeyHeader()], 'messages', both)).rejects.toMatchObject({ code: 'invalid_api_key' });
+  });
+
+  it('leaves a bearer token alone where it is not sent', async () => {
+    expect(await accountBy([bearer(), apiKeyHeader()], 'messages', { authorization: 'Bearer sk-bob' })).toBe('bob');
+  });
+});
+
+describe('the generate-content key', () => {
+  it.each([
+    [{ 'x-partner-api-key': 'sk-ann' }, ''],
+    [{ 'x-goog-api-key': 'sk-ann' }, ''],
+    [{}, 'alt=sse&key=sk-ann'],
+    [{ 'x-partner-api-key': '', 'x-goog-api-key': 'sk-ann' }, 'key=sk-bob'],
+  ])('is found in %o and "?%s"', async (headers, query) => {
+    expect(await accountBy([googleApiKey()], 'generate-content', headers, query)).toBe('ann');
+  });
+
+  it('is no key on another family', async () => {
+    expect(await accountBy([googleApiKey()], 'messages', { 'x-goog-api-key': 'sk-ann' }, 'key=sk-ann')).toBeUndefined();
+  });
+
+  it('wins over a bearer token beside it', async () => {
+    expect(await accountBy([bearer(), googleApiKey()], 'generate-content', { authorization: 'Bearer sk-bob' }, 'key=sk-ann')).toBe('ann');
+  });
+
+  it('leaves a call without it to others', async () => {
+    expect(await accountBy([googleApiKey()], 'generate-content', {}, 'key=')).toBeUndefined();
+  });
+});
+
+describe('keyrings', () => {
+  const head = ['messages', { 'x-api-key': 'sk-ann' }] as const;
+
+  it('are asked in order until one knows the key, also those that are added later', async () => {
+    const asked: string[] = [];
+    const host = hostWith([apiKeyHeader()]);
+    host.keyrings.add(keyring('first', {}, asked));
+    host.keyrings.add(keyring('second', { 'sk-ann': 'ann' }, asked));
+    host.keyrings.add(keyring('third', { 'sk-ann': 'other' }, asked));
+    expect(await host.calls.authenticate.promise(received(...head))).toMatchObject({ account: 'ann' });
+    expect(asked).toEqual(['first:sk-ann', 'second:sk-ann']);
+  });
+
+  it.each([
+    ['bearer', bearer(), 'messages', { authorization: 'Bearer sk-secret' }],
+    ['api-key-header', apiKeyHeader(), 'messages', { 'x-api-key': 'sk-secret' }],
+    ['google-api-key', googleApiKey(), 'generate-content', { 'x-goog-api-key': 'sk-secret' }],
+  ])('a key that none of them knows is refused by %s with 401, and not repeated', async (_, plugin, family, headers) => {
+    const refusal: unknown = await accountBy([plugin], family, headers).catch((error: unknown) => error);
+    expect(refusal).toMatchObject({ code: 'invalid_api_key', status: 401, retry: false });
+    expect(String(refusal)).not.toContain('sk-secret');
+  });
+
+  it('that cannot be asked make the call fail, not the key', async () => {
+    const host = hostWith([bearer()]);
+    host.keyrings.add({ name: 'down', verify: () => Promise.reject(new Error('store is down')) });
+    await expect(host.calls.authenticate.promise(received('messages', { authorization: 'Bearer sk-ann' }))).rejects.toThrow('store is down');
+  });
+});

@@ -1,0 +1,126 @@
+/** What a call is quoted at, and what a grant is narrowed to once an amount is reserved. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { worstCost, type Grant, type Planned, type Target } from '../../core/index.ts';
+import { narrow, outOfBalance, quotesFor, type Policy } from '../../plugins/meters/balance/admission.ts';
+import { routed } from '../support/exchange.ts';
+import { target } from './targets.ts';
+
+const lower: Policy = { whenShort: 'lower', leastOutput: 16 };
+/** A dollar a million is 1000 nano a token. */
+const cheap = target('cheap', { input: '1', output: '2' });
+const dear = target('dear', { input: '1', output: '20' });
+
+interface Size {
+  readonly outputLimit?: number | undefined;
+  readonly candidates?: number;
+  readonly size?: Partial<Planned['call']['size']>;
+}
+
+function planned({ outputLimit, candidates = 1, size }: Size = {}): Planned {
+  const exchange = routed(cheap);
+  return { ...exchange, call: { ...exchange.call, outputLimit, candidates, size: { textBytes: 100, images: 0, mediaBytes: 0, ...size } } };
+}
+
+function grant(...targets: Target[]): Grant {
+  return { targets };
+}
+
+describe('a quote', () => {
+  it('is the dearest the call can be: a token for each byte, and the whole output', () => {
+    expect(quotesFor(grant(cheap), planned({ outputLimit: 50 }), lower)).toEqual([
+      { model: 'house/model', provider: 'cheap', least: 100_000n + 16n * 2000n, most: 100_000n + 50n * 2000n },
+    ]);
+  });
+
+  it('takes the model\'s own limit where the caller states none or a larger one', () => {
+    const most = 100_000n + 1000n * 2000n;
+    expect(quotesFor(grant(cheap), planned(), lower)[0]?.most).toBe(most);
+    expect(quotesFor(grant(cheap), planned({ outputLimit: 5000 }), lower)[0]?.most).toBe(most);
+  });
+
+  it('counts each candidate, each image by the catalogue\'s rule, and media by its bytes', () => {
+    const pictured = target('cheap', { input: '1', output: '2' }, { capabilities: { imageTokens: 300 } });
+    const [quoted] = quotesFor(grant(pictured), planned({ outputLimit: 10, candidates: 3, size: { images: 2, mediaBytes: 50 } }), lower);
+    expect(quoted?.most).toBe((100n + 600n + 50n) * 1000n + 30n * 2000n);
+  });
+
+  it('keeps to a limit an earlier plugin granted', () => {
+    expect(quotesFor({ targets: [cheap], outputLimit: 20 }, planned(), lower)[0]?.most).toBe(100_000n + 20n * 2000n);
+  });
+
+  it('asks no more than the caller where that is below the least', () => {
+    expect(quotesFor(grant(cheap), planned({ outputLimit: 3 }), lower)[0]).toMatchObject({ least: 106_000n, most: 106_000n });
+  });
+
+  it('has no lower end where short balances are refused', () => {
+    expect(quotesFor(grant(cheap), planned(), { ...lower, whenShort: 'refuse' })[0]).toMatchObject({ least: 2_100_000n, most: 2_100_000n });
+  });
+});
+
+describe('a grant', () => {
+  it('is left alone where everything was reserved', () => {
+    expect(narrow(grant(cheap), planned(), { quote: 0, amount: 2_100_000n }, lower)).toEqual({ targets: [cheap] });
+  });
+
+  it('has its limit lowered to what the amount pays for', () => {
+    expect(narrow(grant(cheap), planned(), { quote: 0, amount: 200_000n }, lower)).toEqual({ targets: [cheap], outputLimit: 50 });
+    expect(narrow(grant(cheap), planned({ candidates: 2 }), { quote: 0, amount: 200_000n }, lower)).toEqual({ targets: [cheap], outputLimit: 25 });
+  });
+
+  it('begins with the target that was affordable', () => {
+    const quotes = quotesFor(grant(dear, cheap), planned(), lower);
+    expect(quotes.map(({ least }) => least)).toEqual([420_000n, 132_000n]);
+    expect(narrow(grant(dear, cheap), planned(), { quote: 1, amount: 200_000n }, lower)).toEqual({ targets: [cheap], outputLimit: 50 });
+  });
+
+  it('drops later targets that could cost more than the amount at this limit, and keeps those that could not', () => {
+    const alike = target('alike', { input: '1', output: '2' });
+    expect(narrow(grant(cheap, dear, alike), planned(), { quote: 0, amount: 2_100_000n }, lower)).toEqual({ targets: [cheap, alike] });
+    expect(narrow(grant(dear, cheap), planned(), { quote: 0, amount: 500_000n }, lower)).toEqual({ targets: [dear, cheap], outputLimit: 20 });
+  });
+
+  it('drops a later target whose own larger limit could cost more', () => {
+    const longer = target('longer', { input: '1', output: '2' }, { outputLimit: 2000 });
+    expect(narrow(grant(cheap, longer), planned(), { quote: 0, amount: 2_100_000n }, lower)).toEqual({ targets: [cheap] });
+  });
+
+  const millionths = fc.bigInt(0n, 50_000_000_000n).map((nano) => `${nano / 1_000_000_000n}.${(nano % 1_000_000_000n).toString().padStart(9, '0')}`);
+
+  it('never costs more than was reserved, nor gets less than the least, whatever the prices', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.record({ input: millionths, output: millionths }), { minLength: 1, maxLength: 4 }),
+        fc.record({ outputLimit: fc.option(fc.integer({ min: 1, max: 3000 }), { nil: undefined }), candidates: fc.integer({ min: 1, max: 4 }), size: fc.record({ textBytes: fc.nat(5000) }) }),
+        fc.double({ min: 0, max: 1, noNaN: true }),
+        (prices, size, share) => {
+          const call = planned(size);
+          const before = grant(...prices.map((price, index) => target(`p${index}`, price)));
+          const quotes = quotesFor(before, call, lower);
+          const index = Math.floor(share * (quotes.length - 1));
+          const { least, most } = quotes[index] ?? { least: 0n, most: 0n };
+          const amount = least + ((most - least) * BigInt(Math.round(share * 1000))) / 1000n;
+          const after = narrow(before, call, { quote: index, amount }, lower);
+          expect(after.targets[0]).toBe(before.targets[index]);
+          for (const { model, price } of after.targets) {
+            const output = Math.min(after.outputLimit ?? Infinity, call.call.outputLimit ?? Infinity, model.outputLimit);
+            expect(output).toBeGreaterThanOrEqual(Math.min(16, call.call.outputLimit ?? 16));
+            expect(worstCost({ input: call.call.size.textBytes, output, candidates: call.call.candidates }, price)).toBeLessThanOrEqual(amount);
+          }
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+});
+
+describe('a refusal for want of balance', () => {
+  it('says what the call could cost at least, what there is, and how to add to it', () => {
+    const quotes = quotesFor(grant(dear, cheap), planned(), lower);
+    const error = outOfBalance(quotes, 'someone', { total: 500_000n, used: 300_000n, pending: 100_000n });
+    expect(error).toMatchObject({ code: 'out_of_balance', status: 402, retry: false });
+    expect(error.message).toContain('could cost 0.000132 USD');
+    expect(error.message).toContain('has 0.0001 USD available');
+    expect(error.message).toContain('tollgate credit add someone <usd>');
+  });
+});

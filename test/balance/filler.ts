@@ -1,0 +1,18 @@
+/** A process that reserves until its disk is full: `node filler.ts <file>`. It says how many were reserved, and how the others were refused. */
+import { isGatewayError } from '../../core/index.ts';
+import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
+import { quote } from './calls.ts';
+
+const store = await openSqlite({ file: process.argv[2] ?? '' });
+await store.createAccount({ name: 'a', at: 1 });
+let reserved = 0;
+const refusals = new Set<string>();
+for (let turn = 0; turn < 60; turn += 1) {
+  const ids = Array.from({ length: 64 }, (_, index) => `r${turn}-${index}`);
+  for (const answer of await Promise.allSettled(ids.map((id) => store.reserve({ id, account: 'a', key: 'k', quotes: [quote(0n)], at: 1 })))) {
+    if (answer.status === 'fulfilled') reserved += 1;
+    else refusals.add(isGatewayError(answer.reason) ? answer.reason.code : String(answer.reason));
+  }
+}
+process.stdout.write(JSON.stringify({ reserved, refusals: [...refusals] }));
+await store.close();

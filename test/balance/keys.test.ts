@@ -1,0 +1,122 @@
+/** Secrets, and who is told whose they are. */
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { createKeyring } from '../../plugins/meters/balance/keyring.ts';
+import { createSecret, hashSecret, isSecret, keyId } from '../../plugins/meters/balance/keys.ts';
+import type { KeyRecord, Store } from '../../plugins/meters/balance/store.ts';
+
+describe('a secret', () => {
+  it('starts with sk-, is random each time, and needs no escaping in a URL', () => {
+    const secrets = Array.from({ length: 2000 }, createSecret);
+    expect(new Set(secrets).size).toBe(2000);
+    for (const secret of secrets) expect(secret).toMatch(/^sk-[0-9A-Za-z]{42}$/);
+  });
+
+  it('is known as one without asking anyone', () => {
+    for (const secret of Array.from({ length: 100 }, createSecret)) expect(isSecret(secret)).toBe(true);
+  });
+
+  it('is not one any more once any of its characters changed', () => {
+    const secret = createSecret();
+    for (let index = 0; index < secret.length; index += 1) {
+      const changed = `${secret.slice(0, index)}${secret[index] === 'a' ? 'b' : 'a'}${secret.slice(index + 1)}`;
+      expect(isSecret(changed), `character ${index}`).toBe(false);
+    }
+  });
+
+  it.each(['', 'sk-', 'sk-test', createSecret().slice(1), `${createSecret()}0`, createSecret().replace('sk-', 'op-'), createSecret().toUpperCase(), `${createSecret()}\n`])('%j is none', (text) => {
+    expect(isSecret(text)).toBe(false);
+  });
+
+  it('is kept as its SHA-256', () => {
+    expect(hashSecret('abc')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
+    expect(keyId(hashSecret('abc'))).toBe('ba7816bf8f01cfea');
+  });
+});
+
+describe('the keyring', () => {
+  const keys = new Map<string, KeyRecord>();
+  const findKey = vi.fn<Store['findKey']>(async (hash) => keys.get(hash));
+  const unused = async (): Promise<never> => {
+    throw new Error('a keyring only looks up keys');
+  };
+  const store: Store = { findKey, reserve: unused, settle: unused, balance: unused, createAccount: unused, credit: unused, createKey: unused, listKeys: unused, disableKey: unused, close: unused };
+  // Not 0, which the cache takes for a time never set.
+  let now = 1000;
+  vi.spyOn(performance, 'now').mockImplementation(() => now);
+
+  function issue(account: string): string {
+    const secret = createSecret();
+    const hash = hashSecret(secret);
+    keys.set(hash, { hash, lastFour: secret.slice(-4), name: '', account, disabled: false, created: 0 });
+    return secret;
+  }
+
+  /** The cache reads the clock at most once a millisecond of real time. */
+  async function pass(milliseconds: number): Promise<void> {
+    now += milliseconds;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+
+  afterEach(() => findKey.mockClear());
+
+  it('tells whose key a secret is', async () => {
+    const secret = issue('someone');
+    expect(await createKeyring(() => store).verify(secret)).toEqual({ kind: 'user', account: 'someone', key: keyId(hashSecret(secret)) });
+  });
+
+  it('refuses junk without asking the ledger', async () => {
+    const keyring = createKeyring(() => store);
+    for (const junk of ['sk-nonsense', 'hello', `sk-${'a'.repeat(42)}`]) expect(await keyring.verify(junk)).toBeUndefined();
+    expect(findKey).not.toHaveBeenCalled();
+  });
+
+  it('asks once for calls that come together, and again after a second', async () => {
+    const keyring = createKeyring(() => store);
+    const secret = issue('someone');
+    await Promise.all([keyring.verify(secret), keyring.verify(secret), keyring.verify(secret)]);
+    await keyring.verify(secret);
+    expect(findKey).toHaveBeenCalledTimes(1);
+    await pass(1000);
+    await keyring.verify(secret);
+    expect(findKey).toHaveBeenCalledTimes(2);
+  });
+
+  it('refuses a disabled key within a second', async () => {
+    const keyring = createKeyring(() => store);
+    const secret = issue('someone');
+    expect(await keyring.verify(secret)).toBeDefined();
+    const [hash, key] = [hashSecret(secret), keys.get(hashSecret(secret))];
+    if (key) keys.set(hash, { ...key, disabled: true });
+    await pass(1000);
+    expect(await keyring.verify(secret)).toBeUndefined();
+  });
+
+  it('remembers a secret nobody has, and forgets it among many others', async () => {
+    const keyring = createKeyring(() => store);
+    const nobodys = createSecret();
+    expect([await keyring.verify(nobodys), await keyring.verify(nobodys)]).toEqual([undefined, undefined]);
+    expect(findKey).toHaveBeenCalledTimes(1);
+    for (const other of Array.from({ length: 1000 }, createSecret)) await keyring.verify(other);
+    findKey.mockClear();
+    await keyring.verify(nobodys);
+    expect(findKey).toHaveBeenCalledTimes(1);
+  });
+
+  it('does not let a flood of unknown secrets push out a key in use', async () => {
+    const keyring = createKeyring(() => store);
+    const secret = issue('someone');
+    await keyring.verify(secret);
+    for (const other of Array.from({ length: 12_000 }, () => createSecret())) await keyring.verify(other);
+    findKey.mockClear();
+    expect(await keyring.verify(secret)).toBeDefined();
+    expect(findKey).not.toHaveBeenCalled();
+  });
+
+  it('rejects where the ledger cannot be asked, and asks again the next time', async () => {
+    const keyring = createKeyring(() => store);
+    const secret = issue('someone');
+    findKey.mockRejectedValueOnce(new Error('disk'));
+    await expect(keyring.verify(secret)).rejects.toThrow('disk');
+    expect(await keyring.verify(secret)).toMatchObject({ account: 'someone' });
+  });
+});

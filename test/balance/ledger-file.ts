@@ -1,0 +1,85 @@
+/** SQLite ledgers for tests: in a folder that goes away with them, with their books read by a connection of the test's own. */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { openSqlite, type SqliteOptions } from '../../plugins/meters/balance/sqlite/open.ts';
+import { integer, text } from '../../plugins/meters/balance/sqlite/rows.ts';
+import type { BookedTransaction, Books, OpenedStore } from '../contract/store.ts';
+
+export function temporaryFolder(): { path: string; remove(): void } {
+  const path = mkdtempSync(join(tmpdir(), 'tollgate-ledger-'));
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+/** Lets a test do to a ledger's file what the store never would. */
+export function withDatabase<Result>(file: string, work: (database: DatabaseSync) => Result): Result {
+  const database = new DatabaseSync(file, { readBigInts: true, timeout: 5000 });
+  try {
+    return work(database);
+  } finally {
+    database.close();
+  }
+}
+
+/** Holds a file's write lock, as another process might; the answer lets go of it. */
+export function lock(file: string): () => void {
+  const database = new DatabaseSync(file);
+  database.exec('BEGIN IMMEDIATE');
+  return () => database.close();
+}
+
+export function readBooks(file: string): Books {
+  return withDatabase(file, (database) => {
+    const entries = Map.groupBy(
+      database.prepare('SELECT "transaction", accounts.name, amount FROM entries JOIN accounts ON accounts.id = entries.account').all(),
+      (row) => integer(row, 'transaction'),
+    );
+    const transactions = database
+      .prepare('SELECT t.id, t.kind, t.reason, accounts.name, reservations.id AS reservation FROM transactions t JOIN accounts ON accounts.id = t.account LEFT JOIN reservations ON reservations.number = t.reservation ORDER BY t.id')
+      .all()
+      .map((row): BookedTransaction => ({
+        kind: text(row, 'kind'),
+        account: text(row, 'name'),
+        reservation: row['reservation'] === null ? undefined : text(row, 'reservation'),
+        reason: row['reason'] === null ? undefined : text(row, 'reason'),
+        entries: (entries.get(integer(row, 'id')) ?? []).map((entry) => ({ account: text(entry, 'name'), amount: integer(entry, 'amount') })),
+      }));
+    const accounts = database
+      .prepare("SELECT name, total, used, pending FROM accounts WHERE kind = 'user'")
+      .all()
+      .map((row) => ({ name: text(row, 'name'), total: integer(row, 'total'), used: integer(row, 'used'), pending: integer(row, 'pending') }));
+    return { transactions, accounts };
+  });
+}
+
+export interface OpenedFile extends OpenedStore {
+  readonly file: string;
+}
+
+export async function openTemporary(options: Omit<SqliteOptions, 'file'> = {}): Promise<OpenedFile> {
+  const folder = temporaryFolder();
+  const file = join(folder.path, 'ledger.db');
+  const store = await openSqlite({ file, ...options });
+  return {
+    store, file,
+    books: async () => readBooks(file),
+    async dispose() {
+      await store.close();
+      folder.remove();
+    },
+  };
+}
+
+/** Commits in a file's write-ahead log: frames of its current round that end a transaction. */
+export function commitsLogged(file: string): number {
+  const log = readFileSync(`${file}-wal`);
+  const [headerLength, frameHeaderLength, pageSize] = [32, 24, log.readUInt32BE(8)];
+  const salts = log.subarray(16, 24);
+  let commits = 0;
+  for (let at = headerLength; at + frameHeaderLength <= log.length; at += frameHeaderLength + pageSize) {
+    if (!log.subarray(at + 8, at + 16).equals(salts)) break;
+    if (log.readUInt32BE(at + 4) > 0) commits += 1;
+  }
+  return commits;
+}

@@ -1,0 +1,269 @@
+/** The plugin in a whole gateway: keys, calls that are paid for, the balance endpoint and the verbs. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { definePlugin, GatewayError, type Host, type ModelFacts, type PluginFactory, type UpstreamRequest } from '../../core/index.ts';
+import { bearer } from '../../plugins/auth/bearer.ts';
+import { balance } from '../../plugins/meters/balance/index.ts';
+import { createSecret } from '../../plugins/meters/balance/keys.ts';
+import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { hostWith, type TestHost } from '../support/host.ts';
+import { plain } from '../support/plain-protocol.ts';
+import { expectSound } from '../contract/store.ts';
+import { readBooks } from './ledger-file.ts';
+import { target } from './targets.ts';
+
+type Options = Parameters<typeof balance>[0];
+const keySchema = z.object({ key: z.string(), id: z.string(), account: z.string() });
+
+let dataFolder: string;
+let running: TestGateway | undefined;
+beforeEach(() => {
+  dataFolder = mkdtempSync(join(tmpdir(), 'tollgate-balance-'));
+});
+afterEach(async () => {
+  await running?.close();
+  running = undefined;
+  rmSync(dataFolder, { recursive: true, force: true });
+});
+
+/** What the vendor of a test was asked, and what it answers: tokens of usage, or a status that is no success. */
+interface Vendor {
+  readonly asked: { prompt: string; limit?: number }[];
+  answer: { in: number; out: number } | { status: number };
+  readonly facts?: Partial<ModelFacts>;
+}
+
+async function* once(text: string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(text);
+}
+
+function house(vendor: Vendor): PluginFactory<z.ZodObject> {
+  return definePlugin({
+    name: 'house',
+    options: z.strictObject({}),
+    apply(host) {
+      const { provider, model } = target('house', { input: '1', output: '2' }, vendor.facts);
+      host.providers.add(provider);
+      host.catalog.offer(provider, [model]);
+      host.hooks.dispatch.tapPromise('house', async (request: UpstreamRequest) => {
+        vendor.asked.push(JSON.parse(String(request.body)));
+        const { answer } = vendor;
+        const status = 'status' in answer ? answer.status : 200;
+        return { status, headers: { 'content-type': 'application/json' }, body: once(JSON.stringify({ model: 'm', text: 'hello', ...answer })) };
+      });
+      // Out of the verbatim lane, so that the limit sent is the encoder's and can be seen.
+      host.hooks.transformRequest.tapPromise({ name: 'translated', when: () => true }, async (request) => request);
+    },
+  });
+}
+
+async function start(vendor: Vendor = { asked: [], answer: { in: 3, out: 4 } }, options: Options = {}, more?: (host: Host) => void): Promise<TestGateway> {
+  const extra = definePlugin({ name: 'extra', options: z.strictObject({}), apply: (host) => more?.(host) });
+  running = await startGateway({ dataFolder, plugins: [plain(), bearer(), house(vendor)(), balance(options), extra()] });
+  return running;
+}
+
+async function newKey(gateway: TestGateway, options: Record<string, string> = {}): Promise<z.infer<typeof keySchema>> {
+  return keySchema.parse(await gateway.verb('keys create', [], options));
+}
+
+function call(gateway: TestGateway, key: string, body: object = {}): Promise<Response> {
+  return fetch(`${gateway.url}/plain`, { method: 'POST', headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' }, body: JSON.stringify({ model: 'house/model', prompt: 'hello', ...body }) });
+}
+
+async function get(gateway: TestGateway, path: string, key?: string): Promise<{ status: number; body: unknown }> {
+  const response = await fetch(gateway.url + path, { headers: key ? { authorization: `Bearer ${key}` } : {} });
+  return { status: response.status, body: await response.json() };
+}
+
+const books = () => readBooks(join(dataFolder, 'ledger.db'));
+
+describe('a call', () => {
+  it('is charged what it used, to the nano, before its reply ends', async () => {
+    const gateway = await start();
+    const { key, account } = await newKey(gateway, { account: 'someone', credit: '2' });
+    const response = await call(gateway, key, { limit: 50 });
+    expect(await response.json()).toMatchObject({ text: 'hello' });
+    expect(await gateway.verb('balance', [account])).toEqual({ account, currency: 'USD', balance: '1.999989', total: '2', used: '0.000011', pending: '0', available: '1.999989' });
+    const { transactions } = books();
+    expect(transactions.filter((transaction) => transaction.account === account).map(({ kind, reason }) => [kind, reason])).toEqual([['credit', undefined], ['reserve', undefined], ['post', 'completed']]);
+    expectSound(books());
+  });
+
+  it('has its output limit lowered to what the balance pays for', async () => {
+    const vendor: Vendor = { asked: [], answer: { in: 3, out: 4 } };
+    const gateway = await start(vendor);
+    // Five bytes of input at 1000 nano each leave 100 000 for output at 2000.
+    const { key } = await newKey(gateway, { account: 'short', credit: '0.000105' });
+    expect((await call(gateway, key, { limit: 900 })).status).toBe(200);
+    expect(vendor.asked).toMatchObject([{ limit: 50 }]);
+  });
+
+  it('is refused with 402 and how to go on, below the least it can cost, without the vendor being asked', async () => {
+    const vendor: Vendor = { asked: [], answer: { in: 3, out: 4 } };
+    const gateway = await start(vendor);
+    const { key } = await newKey(gateway, { account: 'poor', credit: '0.000036999' });
+    const response = await call(gateway, key);
+    expect(response.status).toBe(402);
+    expect(await response.json()).toMatchObject({ plain_error: 'out_of_balance', message: expect.stringMatching(/0\.000037 USD.*"poor" has 0\.000036999 USD.*credit add poor/) });
+    expect(vendor.asked).toEqual([]);
+    await gateway.verb('credit add', ['poor', '0.000000001']);
+    expect((await call(gateway, key)).status).toBe(200);
+  });
+
+  it('is refused where the balance is below its worst case, if the configuration says so', async () => {
+    const gateway = await start(undefined, { whenShort: 'refuse' });
+    const { key } = await newKey(gateway, { account: 'short', credit: '0.000105' });
+    expect((await call(gateway, key, { limit: 51 })).status).toBe(402);
+    expect((await call(gateway, key, { limit: 50 })).status).toBe(200);
+  });
+
+  it('of a free model needs no balance, and is booked all the same', async () => {
+    const gateway = await start({ asked: [], answer: { in: 3, out: 4 }, facts: { price: undefined, free: true } });
+    const { key } = await newKey(gateway, { account: 'broke' });
+    expect((await call(gateway, key)).status).toBe(200);
+    expect(books().transactions.filter(({ account }) => account === 'broke').map(({ kind }) => kind)).toEqual(['reserve', 'post']);
+  });
+
+  it('that the vendor failed costs nothing, and says why in the books', async () => {
+    const gateway = await start({ asked: [], answer: { status: 500 } });
+    const { key, account } = await newKey(gateway, { account: 'someone', credit: '2' });
+    expect((await call(gateway, key)).status).toBe(502);
+    expect(await gateway.verb('balance', [account])).toMatchObject({ used: '0', pending: '0' });
+    expect(books().transactions.at(-1)).toMatchObject({ kind: 'void', reason: 'upstream_failed' });
+  });
+
+  it('that a later plugin refuses gives its reservation back', async () => {
+    const gateway = await start(undefined, {}, (host) =>
+      host.hooks.authorize.tapPromise('limiter', async () => {
+        throw new GatewayError('rate_limited', 'slow down');
+      }),
+    );
+    const { key, account } = await newKey(gateway, { account: 'someone', credit: '2' });
+    expect((await call(gateway, key)).status).toBe(429);
+    expect(await gateway.verb('balance', [account])).toMatchObject({ used: '0', pending: '0' });
+    expect(books().transactions.at(-1)).toMatchObject({ kind: 'void', reason: 'rate_limited' });
+  });
+
+  it('that used more than was reserved is charged in full, and counted as overage', async () => {
+    let metrics: Host['metrics'] | undefined;
+    const gateway = await start({ asked: [], answer: { in: 3, out: 5000 } }, {}, (host) => {
+      ({ metrics } = host);
+    });
+    const counted = async () => (await metrics?.getSingleMetric('tollgate_ledger_overage_total')?.get())?.values[0]?.value ?? 0;
+    const before = await counted();
+    const { key, account } = await newKey(gateway, { account: 'someone', credit: '2' });
+    await call(gateway, key, { limit: 10 });
+    expect(await gateway.verb('balance', [account])).toMatchObject({ used: '0.010003', pending: '0' });
+    expect(books().transactions.at(-1)).toMatchObject({ kind: 'overage' });
+    expect(await counted()).toBe(before + 1);
+    expect(gateway.log.join('')).toContain('cost more than was reserved');
+  });
+});
+
+describe('the balance endpoint', () => {
+  it.each(['/v1/user/balance', '/alpha/user/balance', '/beta/user/balance'])('answers at %s with posted amounts as numbers', async (path) => {
+    const gateway = await start();
+    const { key } = await newKey(gateway, { account: 'someone', credit: '2' });
+    await call(gateway, key, { limit: 50 });
+    expect(await get(gateway, path, key)).toEqual({ status: 200, body: { is_active: true, balance: 1.999989, total: 2, used: 0.000011, currency: 'USD' } });
+  });
+
+  it('answers 401 in its own words without a key, with junk, with a key nobody has and with a disabled one', async () => {
+    const gateway = await start();
+    const { key, id } = await newKey(gateway);
+    await gateway.verb('keys disable', [id]);
+    for (const bad of [undefined, 'sk-junk', createSecret(), key]) {
+      expect(await get(gateway, '/v1/user/balance', bad), bad ?? 'none').toEqual({ status: 401, body: { error: 'unauthenticated', is_active: false } });
+    }
+  });
+
+  it('answers 401 to operator keys and to accounts of somebody else\'s', async () => {
+    const gateway = await start(undefined, {}, (host) =>
+      host.keyrings.add({ name: 'others', verify: async (secret) => (secret === 'op-1' || secret === 'other-1' ? { kind: secret === 'op-1' ? 'operator' : 'user', account: 'elsewhere', key: secret } : undefined) }),
+    );
+    for (const bad of ['op-1', 'other-1']) expect((await get(gateway, '/v1/user/balance', bad)).body, bad).toEqual({ error: 'unauthenticated', is_active: false });
+  });
+
+  it('answers 500 in its own words while the ledger cannot be asked', async () => {
+    const host = hostWith([balance()]);
+    const [route] = host.routes.all();
+    if (route?.access !== 'user') throw new Error('the balance endpoint is for users');
+    const asked = route.handle({ params: {}, query: new URLSearchParams(), headers: {}, body: undefined }, { kind: 'user', account: 'a', key: 'k' });
+    expect(await asked.catch((error: unknown) => route.errors(error))).toEqual({ status: 500, body: { error: 'internal error', is_active: false } });
+  });
+});
+
+describe('a first start', () => {
+  it('makes a key with credit and tells it once', async () => {
+    const told: string[] = [];
+    const closers: (() => unknown)[] = [];
+    const host: TestHost = {
+      ...hostWith([]),
+      dataFolder,
+      tell: (line) => void told.push(line),
+      async resource(_key, options, open, close) {
+        const thing = await open(options);
+        closers.push(() => close(thing));
+        return thing;
+      },
+    };
+    balance({ firstCredit: '3' }).apply(host);
+    await host.calls.ready.promise();
+    await host.calls.ready.promise();
+    expect(told).toHaveLength(1);
+    const secret = /sk-\w+/.exec(told[0] ?? '')?.[0] ?? '';
+    expect(await host.keyrings.get('balance').verify(secret)).toMatchObject({ kind: 'user', account: 'default' });
+    await Promise.all(closers.map((close) => close()));
+    expect(books().accounts).toEqual([{ name: 'default', total: 3_000_000_000n, used: 0n, pending: 0n }]);
+  });
+});
+
+describe('the verbs', () => {
+  it('make a key whose secret is shown this once, list it without, and disable it by its last four', async () => {
+    const gateway = await start();
+    const { key, id } = await newKey(gateway, { account: 'someone', name: 'laptop' });
+    const listed = await gateway.verb('keys list');
+    expect(listed).toContainEqual({ id, lastFour: key.slice(-4), name: 'laptop', account: 'someone', disabled: false, created: expect.stringMatching(/^20/) });
+    expect(JSON.stringify(listed)).not.toContain(key);
+    expect(await gateway.verb('keys disable', [key.slice(-4)])).toMatchObject({ id, disabled: true });
+    expect((await call(gateway, key)).status).toBe(401);
+  });
+
+  it('name the candidates where a key is not named well enough', async () => {
+    const gateway = await start();
+    await expect(gateway.verb('keys disable', ['????'])).rejects.toThrow('no key "????"');
+    const store = await openSqlite({ file: join(dataFolder, 'ledger.db') });
+    for (const digit of ['a', 'b']) await store.createKey({ hash: digit.repeat(64), lastFour: 'SAME', name: '', account: 'default', at: 1 });
+    await store.close();
+    await expect(gateway.verb('keys disable', ['SAME'])).rejects.toThrow(/aaaaaaaaaaaaaaaa[^]*bbbbbbbbbbbbbbbb/);
+  });
+
+  it('add credit once for one reference, and refuse what makes no sense', async () => {
+    const gateway = await start();
+    await newKey(gateway, { account: 'someone' });
+    expect(await gateway.verb('credit add', ['someone', '5'], { reference: 'invoice-1', kind: 'gift-card' })).toMatchObject({ total: '5' });
+    expect(await gateway.verb('credit add', ['someone', '5'], { reference: 'invoice-1' })).toMatchObject({ total: '5' });
+    await expect(gateway.verb('credit add', ['someone', '6'], { reference: 'invoice-1' })).rejects.toThrow('stands for another credit');
+    await expect(gateway.verb('credit add', ['someone', '-1'])).rejects.toThrow('above 0');
+    await expect(gateway.verb('credit add', ['someone', 'lots'])).rejects.toThrow('not an amount');
+    await expect(gateway.verb('credit add', ['someone', '1'], { kind: 'gift' })).rejects.toThrow('top-up, bonus, gift-card');
+    await expect(gateway.verb('credit add', ['nobody', '1'])).rejects.toThrow('no account "nobody"');
+    await expect(gateway.verb('keys create', [], { account: 'a b' })).rejects.toThrow('an account is named');
+    await expect(gateway.verb('keys create', [], { account: 'revenue' })).rejects.toThrow('no account "revenue"');
+  });
+});
+
+describe('a wrong option', () => {
+  it.each<[Options, RegExp]>([
+    [{ firstCredit: '-1' }, /firstCredit.*negative/],
+    [{ leastOutput: 0 }, /leastOutput/],
+    [{ addresses: ['v1'] }, /addresses/],
+  ])('%j is told by its name', (options, message) => {
+    expect(() => balance(options)).toThrow(message);
+  });
+});

@@ -1,0 +1,113 @@
+/** Several processes on one file, and one that is killed: what was acknowledged is there, and the books are sound. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
+import { text } from '../../plugins/meters/balance/sqlite/rows.ts';
+import { expectSound } from '../contract/store.ts';
+import { quote, settlement } from './calls.ts';
+import { readBooks, temporaryFolder, withDatabase } from './ledger-file.ts';
+
+let folder: ReturnType<typeof temporaryFolder>;
+let file: string;
+beforeEach(() => {
+  folder = temporaryFolder();
+  file = join(folder.path, 'ledger.db');
+});
+afterEach(() => folder.remove());
+
+const spender = join(import.meta.dirname, 'spender.ts');
+
+interface Spender {
+  /** Answers it was given, as it told them. */
+  readonly told: readonly string[];
+  /** Resolves once it told so many. */
+  reached(count: number): Promise<void>;
+  kill(): void;
+  /** Its exit code; null where it was killed. */
+  readonly exited: Promise<number | null>;
+}
+
+function spend(account: string, name: string, pairs: number): Spender {
+  const child = spawn(process.execPath, [spender, file, account, name, `${pairs}`], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const told: string[] = [];
+  let check = (): void => undefined;
+  const lines = createInterface({ input: child.stdout });
+  lines.on('line', (line) => {
+    told.push(line);
+    check();
+  });
+  return {
+    told,
+    reached: (count) =>
+      new Promise((resolve) => {
+        check = () => void (told.length >= count && resolve());
+        check();
+      }),
+    kill: () => void child.kill('SIGKILL'),
+    exited: Promise.all([once(child, 'exit'), once(lines, 'close')]).then(([[code]]) => code),
+  };
+}
+
+/** Each reservation's state, by its id. */
+function states(): Map<string, string> {
+  return withDatabase(file, (database) => new Map(database.prepare('SELECT id, state FROM reservations').all().map((row) => [text(row, 'id'), text(row, 'state')])));
+}
+
+describe('several processes on one file', () => {
+  it('open it anew together and spend from one account to the nano', async () => {
+    const pairs = 150;
+    const children = [spend('shared', 'first', pairs), spend('shared', 'second', pairs)];
+    const store = await openSqlite({ file });
+    await store.createAccount({ name: 'shared', at: 1 });
+    await store.credit({ account: 'shared', amount: 1_000_000_000n, kind: 'bonus', reference: 'for shared', at: 1 });
+    await Promise.all(children.map(({ reached }) => reached(1)));
+    for (let index = 0; index < pairs; index += 1) {
+      await store.reserve({ id: `own-${index}`, account: 'shared', key: 'own', quotes: [quote(100n)], at: 1 });
+      await store.settle(settlement(`own-${index}`, 60n));
+    }
+    expect(await Promise.all(children.map(({ exited }) => exited))).toEqual([0, 0]);
+    const posts = pairs + 2 * pairs * (4 / 5);
+    expect(await store.balance('shared')).toEqual({ total: 1_000_000_000n, used: 60n * BigInt(posts), pending: 0n });
+    await store.close();
+    expectSound(readBooks(file));
+  });
+});
+
+describe('a full disk', () => {
+  it('refuses what it has no room for, and keeps what was acknowledged before', async () => {
+    const limit = spawn('sh', ['-c', 'ulimit -f 600; exec "$0" "$@"', process.execPath, join(import.meta.dirname, 'filler.ts'), file], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const [output, [code]] = await Promise.all([Array.fromAsync(limit.stdout), once(limit, 'exit')]);
+    expect(code).toBe(0);
+    const { reserved, refusals } = JSON.parse(Buffer.concat(output).toString());
+    expect(refusals).toEqual(['ledger_unavailable']);
+    expect(reserved).toBeGreaterThan(0);
+    expect(states().size).toBe(reserved);
+    expectSound(readBooks(file));
+  });
+});
+
+describe('a process that is killed', () => {
+  it.each([40, 333, 900])('lost nothing that it was told, killed after %i answers', async (answers) => {
+    const child = spend('a', 'victim', 1_000_000);
+    await child.reached(answers);
+    child.kill();
+    await child.exited;
+    const store = await openSqlite({ file });
+    const found = states();
+    const [, ...told] = child.told;
+    expect(told.length).toBeGreaterThanOrEqual(answers - 1);
+    const lost = told.filter((line) => {
+      const [answer, id = ''] = line.split(' ');
+      return answer === 'reserved' ? !found.has(id) : found.get(id) !== answer;
+    });
+    expect(lost).toEqual([]);
+    const pending = [...found].filter(([, state]) => state === 'pending');
+    expect((await store.balance('a'))?.pending).toBe(100n * BigInt(pending.length));
+    for (const [id] of pending) expect(await store.settle(settlement(id, undefined))).toEqual({ status: 'voided' });
+    await store.close();
+    expectSound(readBooks(file));
+  });
+});

@@ -1,0 +1,101 @@
+/** How an end is settled, and settled again while the ledger is out of order. */
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { GatewayError, type Answered, type Failed, type Refused, type Target } from '../../core/index.ts';
+import { settleDurably, settlementOf } from '../../plugins/meters/balance/settlement.ts';
+import type { Store } from '../../plugins/meters/balance/store.ts';
+import { routed } from '../support/exchange.ts';
+import { settlement } from './calls.ts';
+import { target } from './targets.ts';
+
+describe('the settlement of an end', () => {
+  const house: Target = target('house', { input: '1', output: '2.5' });
+  const facts = { attempts: [], duration: 5, recording: undefined, losses: [] };
+  const exchange = { ...routed(house), id: 'call-1' };
+  const error = new GatewayError('upstream_failed', 'no');
+
+  it('posts what an answered call costs, with what a usage report needs', () => {
+    const end: Answered = { ...facts, type: 'answered', exchange, attempts: [exchange.attempt], outcome: 'aborted', error: undefined, charge: { cost: 12n, usage: { input: 3, output: 4 }, basis: 'estimate' } };
+    expect(settlementOf(end, 77)).toEqual({
+      id: 'call-1', amount: 12n, reason: 'aborted', basis: 'estimate', usage: '{"input":3,"output":4}', price: '{"input":"1","output":"2.5","tiers":[]}',
+      model: 'house/model', provider: 'house', attempts: 1, at: 77,
+    });
+  });
+
+  it('posts nothing where a call was free, and voids where nothing is owed', () => {
+    const free: Answered = { ...facts, type: 'answered', exchange, outcome: 'completed', error: undefined, charge: { cost: 0n, usage: {}, basis: 'usage' } };
+    expect(settlementOf(free, 1)).toMatchObject({ amount: 0n, reason: 'completed' });
+    const failed: Failed = { ...facts, type: 'failed', exchange, error, charge: { cost: 0n, usage: {}, basis: 'none' } };
+    expect(settlementOf(failed, 1)).toMatchObject({ amount: undefined, reason: 'upstream_failed', provider: 'house' });
+  });
+
+  it('voids a call that was refused after its reservation, by the code of the refusal', () => {
+    const refused: Refused = { ...facts, type: 'refused', exchange, error: new GatewayError('rate_limited', 'slow down') };
+    expect(settlementOf(refused, 1)).toMatchObject({ id: 'call-1', amount: undefined, reason: 'rate_limited', basis: 'none', provider: undefined });
+  });
+});
+
+describe('settling durably', () => {
+  let log: { level: number; msg: string }[];
+  let closing: AbortController;
+  const settle = vi.fn<Store['settle']>();
+  const unused = async (): Promise<never> => {
+    throw new Error('only settles');
+  };
+  const store: Store = { settle, findKey: unused, reserve: unused, balance: unused, createAccount: unused, credit: unused, createKey: unused, listKeys: unused, disableKey: unused, close: unused };
+  const outOfOrder = new GatewayError('ledger_unavailable', 'disk full');
+
+  beforeEach(() => {
+    log = [];
+    closing = new AbortController();
+    settle.mockReset();
+  });
+  afterEach(() => closing.abort());
+
+  function run(): ReturnType<typeof settleDurably> {
+    const logger = pino({}, { write: (line: string) => void log.push(JSON.parse(line)) });
+    return settleDurably(store, settlement('r1', 5n), { logger, closing: closing.signal });
+  }
+
+  it('says nothing where all is well', async () => {
+    settle.mockResolvedValueOnce({ status: 'posted', posted: 5n, overage: 0n });
+    expect(await run()).toEqual({ status: 'posted', posted: 5n, overage: 0n });
+    expect(log).toEqual([]);
+  });
+
+  it('tries again until the ledger is back, and warns once', async () => {
+    settle.mockRejectedValueOnce(outOfOrder).mockRejectedValueOnce(outOfOrder).mockResolvedValueOnce({ status: 'posted', posted: 5n, overage: 0n });
+    expect(await run()).toEqual({ status: 'posted', posted: 5n, overage: 0n });
+    expect(settle).toHaveBeenCalledTimes(3);
+    expect(log).toMatchObject([{ level: 40 }]);
+  });
+
+  it('takes "already posted" behind a failed try for the answer that was lost', async () => {
+    settle.mockRejectedValueOnce(outOfOrder).mockResolvedValueOnce({ status: 'already_posted' });
+    expect(await run()).toEqual({ status: 'already_posted' });
+    expect(log).toMatchObject([{ level: 40 }]);
+  });
+
+  it('logs an error where a first try finds nothing to settle', async () => {
+    settle.mockResolvedValueOnce({ status: 'not_found' });
+    expect(await run()).toEqual({ status: 'not_found' });
+    expect(log).toMatchObject([{ level: 50, reservation: 'r1', settled: { status: 'not_found' } }]);
+  });
+
+  it('tries once more when the gateway stops, then gives up with all it knows in the log', async () => {
+    settle.mockRejectedValue(outOfOrder);
+    const settled = run();
+    await vi.waitFor(() => expect(settle).toHaveBeenCalledTimes(3));
+    closing.abort();
+    expect(await settled).toBeUndefined();
+    expect(settle).toHaveBeenCalledTimes(4);
+    expect(log.at(-1)).toMatchObject({ level: 50, settlement: { id: 'r1', amount: '5' } });
+  });
+
+  it('does not repeat what the ledger rejects for another reason', async () => {
+    settle.mockRejectedValueOnce(new Error('entries sum to 1'));
+    expect(await run()).toBeUndefined();
+    expect(settle).toHaveBeenCalledTimes(1);
+    expect(log).toMatchObject([{ level: 50 }]);
+  });
+});

@@ -1,0 +1,126 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { formatUsd } from '../../core/money.ts';
+import { readListing } from '../../core/listing.ts';
+
+const openrouterList = {
+  data: [
+    {
+      id: 'anthropic/claude-sonnet-4.5',
+      name: 'Anthropic: Claude Sonnet 4.5',
+      created: 1759161676,
+      context_length: 1000000,
+      architecture: { modality: 'text+image+file->text', input_modalities: ['text', 'image', 'file'], output_modalities: ['text'], tokenizer: 'Claude', instruct_type: null },
+      pricing: {
+        prompt: '0.000003', completion: '0.000015', request: '0', image: '0', web_search: '0.01', internal_reasoning: '0',
+        input_cache_read: '0.0000003', input_cache_write: '0.00000375',
+      },
+      top_provider: { context_length: 1000000, max_completion_tokens: 64000, is_moderated: true },
+      supported_parameters: ['include_reasoning', 'max_tokens', 'reasoning', 'stop', 'temperature', 'tool_choice', 'tools'],
+    },
+    { id: 'openrouter/auto', name: 'Auto Router', created: 1699401600, context_length: 2000000, pricing: { prompt: '-1', completion: '-1' } },
+    { id: 'some-lab/tiny:free', name: 'Tiny (free)', created: 1750000000, context_length: 32768, pricing: { prompt: '0', completion: '0', request: '0' } },
+    {
+      id: 'seeker/deep', name: 'Deep', created: 1750000000, context_length: 128000,
+      pricing: { prompt: '0.000002', completion: '0.000008', internal_reasoning: '0.000003', request: '0.005', audio: '0.000001' },
+    },
+    {
+      id: 'painter/flash-image', created: 1750000000, context_length: 32768,
+      architecture: { input_modalities: ['text', 'image'], output_modalities: ['image', 'text'] },
+      pricing: { prompt: '0.0000003', completion: '0.0000025' },
+    },
+    { id: '~anthropic/claude-latest', created: 1750000000, context_length: 200000, pricing: { prompt: '0.000003', completion: '0.000015' } },
+    { name: 'a row without an id' },
+  ],
+};
+
+const vllmList = {
+  object: 'list',
+  data: [
+    { id: 'Qwen/Qwen3-8B', object: 'model', created: 1764547200, owned_by: 'vllm', root: 'Qwen/Qwen3-8B', parent: null, max_model_len: 40960, permission: [] },
+    { id: 'sql-lora', object: 'model', created: 1764547200, owned_by: 'vllm', root: '/adapters/sql', parent: 'Qwen/Qwen3-8B', max_model_len: null, permission: [] },
+    { id: '/models/llama', object: 'model', created: 1764547200, owned_by: 'vllm', max_model_len: 8192 },
+  ],
+};
+
+const ollamaList = { object: 'list', data: [{ id: 'llama3.2:latest', object: 'model', created: 1764547200, owned_by: 'library' }] };
+
+describe('a list that tells prices', () => {
+  const models = readListing('openrouter', openrouterList, {});
+  const byId = new Map(models.map((model) => [model.id, model]));
+
+  it('gives the models that have a fixed price and make text alone', () => {
+    expect([...byId.keys()]).toEqual(['anthropic/claude-sonnet-4.5', 'some-lab/tiny:free', 'seeker/deep']);
+  });
+
+  it('gives prices a million tokens, cache reads and writes among them', () => {
+    expect(byId.get('anthropic/claude-sonnet-4.5')?.price).toEqual({
+      input: 3_000_000_000n, output: 15_000_000_000n, cacheRead: 300_000_000n, cacheWrite5m: 3_750_000_000n, tiers: [],
+    });
+  });
+
+  it('gives the price of a call and of reasoning where they have their own', () => {
+    expect(byId.get('seeker/deep')?.price).toEqual({
+      input: 2_000_000_000n, output: 8_000_000_000n, reasoning: 3_000_000_000n, inputAudio: 1_000_000_000n, request: 5_000_000n, tiers: [],
+    });
+  });
+
+  it('gives limits, modalities and what can be asked for', () => {
+    expect(byId.get('anthropic/claude-sonnet-4.5')).toMatchObject({
+      upstream: 'anthropic/claude-sonnet-4.5', name: 'Anthropic: Claude Sonnet 4.5', created: '2025-09-29',
+      contextLength: 1_000_000, outputLimit: 64_000, input: ['text', 'image', 'file'], output: ['text'],
+      capabilities: { tools: true, structuredOutput: false, sampling: true, reasoning: { style: 'effort' } },
+    });
+  });
+
+  it('yields to the price of the options, also for what has none of its own', () => {
+    const price = { input: 1n, output: 2n, tiers: [] };
+    const priced = readListing('openrouter', openrouterList, { price });
+    expect(priced.find(({ id }) => id === 'openrouter/auto')).toMatchObject({ price, free: undefined });
+    expect(priced.every((model) => model.price === price)).toBe(true);
+  });
+});
+
+describe('a list that tells no prices', () => {
+  it('gives nothing until the options say what its models cost', () => {
+    expect(readListing('vllm', vllmList, {})).toEqual([]);
+    expect(readListing('ollama', ollamaList, {})).toEqual([]);
+  });
+
+  it('gives the models of vLLM with the context they are served with', () => {
+    expect(readListing('vllm', vllmList, { free: true }).map(({ id, upstream, contextLength }) => [id, upstream, contextLength])).toEqual([
+      ['Qwen/Qwen3-8B', 'Qwen/Qwen3-8B', 40960],
+      ['vllm/sql-lora', 'sql-lora', 8192],
+      ['vllm/models/llama', '/models/llama', 8192],
+    ]);
+  });
+
+  it('gives the models of Ollama under its own name, free or at a price', () => {
+    expect(readListing('ollama', ollamaList, { free: true })).toMatchObject([{ id: 'ollama/llama3.2:latest', upstream: 'llama3.2:latest', free: true, created: '2025-12-01' }]);
+    const price = { input: 5n, output: 7n, tiers: [] };
+    expect(readListing('ollama', ollamaList, { price })).toMatchObject([{ id: 'ollama/llama3.2:latest', price, free: undefined }]);
+  });
+
+  it('is empty where Ollama has no models yet and says null', () => {
+    expect(readListing('ollama', { object: 'list', data: null }, { free: true })).toEqual([]);
+  });
+});
+
+it('a body that is no list throws', () => {
+  expect(() => readListing('vllm', { error: 'not found' }, { free: true })).toThrow(/data/);
+});
+
+it('a listed price is exact to the nano, and rounded up behind it', () => {
+  const perToken = fc.tuple(fc.bigInt({ min: 1n, max: 10n ** 24n }), fc.integer({ min: 0, max: 24 }));
+  fc.assert(
+    fc.property(perToken, ([digits, places]) => {
+      const padded = digits.toString().padStart(places + 1, '0');
+      const text = places === 0 ? padded : `${padded.slice(0, -places)}.${padded.slice(-places)}`;
+      const [model] = readListing('x', { data: [{ id: 'a/b', pricing: { prompt: text, completion: text } }] }, {});
+      const [scaled, unit] = [digits * 10n ** 15n, 10n ** BigInt(places)];
+      expect(model?.price?.input).toBe((scaled + unit - 1n) / unit);
+      expect(formatUsd(model?.price?.input ?? 0n)).toMatch(/^\d+(\.\d{1,9})?$/);
+    }),
+    { numRuns: 200, seed: 42 },
+  );
+});

@@ -1,0 +1,43 @@
+/** What a plugin is given, without a gateway around it: real hooks and registries, and a record of what it asked for. */
+import { pino } from 'pino';
+import { Registry as MetricsRegistry } from 'prom-client';
+import { Catalog } from '../../core/catalog.ts';
+import { createHooks, type CoreHooks } from '../../core/hooks.ts';
+import type { Command, Host, Keyring, Plugin, Route } from '../../core/index.ts';
+import type { Protocol } from '../../core/protocol.ts';
+import type { Provider } from '../../core/provider.ts';
+import { Registry } from '../../core/registry.ts';
+import { tappable } from '../../core/taps.ts';
+
+type Discovery = { readonly provider: Provider } & Parameters<Host['discover']>[1];
+
+export interface TestHost extends Host {
+  /** The hooks with their calling side, for the test to call. */
+  readonly calls: CoreHooks;
+  /** What vendors are to be asked for their models. */
+  readonly discoveries: Discovery[];
+}
+
+/** A host with these plugins applied, in their order; `metrics` is given where two hosts are to share them, as before and after a reload. */
+export function hostWith(plugins: readonly Plugin[], metrics = new MetricsRegistry()): TestHost {
+  const calls = createHooks();
+  const logger = pino({ level: 'silent' });
+  const discoveries: Discovery[] = [];
+  const host: TestHost = {
+    calls, discoveries, logger, metrics,
+    hooks: tappable(calls, logger),
+    protocols: new Registry<Protocol>('protocol'),
+    providers: new Registry<Provider>('provider'),
+    keyrings: new Registry<Keyring>('keyring'),
+    routes: new Registry<Route>('route'),
+    commands: new Registry<Command>('command'),
+    catalog: new Catalog(),
+    dataFolder: '/nowhere',
+    targetsFor: () => [],
+    resource: async (_key, options, open) => open(options),
+    tell: () => undefined,
+    discover: (provider, source) => void discoveries.push({ provider, ...source }),
+  };
+  for (const plugin of plugins) plugin.apply(host);
+  return host;
+}
