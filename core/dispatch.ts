@@ -9,6 +9,7 @@ import { Agent } from 'undici';
 import { GatewayError } from './errors.ts';
 import { advance, type Received, type Routed } from './exchange.ts';
 import type { UpstreamRequest, UpstreamResponse } from './provider.ts';
+import { send } from './transport.ts';
 
 export interface DispatcherOptions {
   /** Milliseconds to establish a connection, and between two pieces of a body. */
@@ -48,6 +49,9 @@ function isConnected<Known extends Received>(exchange: Known): exchange is Known
 /** What http-proxy-3 is handed in place of the vendor's reply: it would read, and lose, a real body. */
 const standIn = new Response(null);
 
+/** The finished request has its headers; without this http-proxy-3 would copy the client's for its `fetch`. */
+const noHeaders = { requestOptions: { headers: [] } };
+
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   // The variable would send everyone who uses http-proxy-3 in this process through its own fetch.
   delete process.env['FORCE_FETCH_PATH'];
@@ -59,19 +63,6 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   });
   const proxy = httpProxy.createProxyServer({ selfHandleResponse: true, ignorePath: true, agent });
 
-  async function send(request: UpstreamRequest, signal: AbortSignal): Promise<UpstreamResponse> {
-    const { origin, pathname, search } = new URL(request.url);
-    const { statusCode, headers, body } = await agent.request({
-      origin,
-      path: pathname + search,
-      method: request.method,
-      headers: request.headers,
-      body: request.body,
-      signal,
-    });
-    return { status: statusCode, headers, body };
-  }
-
   return {
     dispatch(request, exchange) {
       if (!isConnected(exchange)) throw new GatewayError('internal', 'This exchange came in by no connection that could be proxied.');
@@ -80,10 +71,10 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         const failed = (error: Error): void => reject(unreachable(error, exchange));
         const proxied = async (): Promise<Response> => {
           attempt.sent = true;
-          resolve(await send(request, attempt.signal));
+          resolve(await send(agent, request, attempt.signal));
           return standIn;
         };
-        proxy.web(connection.request, connection.response, { target: request.url, method: request.method, fetch: proxied }, failed);
+        proxy.web(connection.request, connection.response, { target: request.url, method: request.method, fetch: proxied, fetchOptions: noHeaders }, failed);
       });
     },
     close: () => agent.close(),

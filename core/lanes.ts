@@ -10,7 +10,7 @@ import type { CoreHooks } from './hooks.ts';
 import type { Loss } from './loss.ts';
 import type { EventDecoder, Protocol, ReplyContext } from './protocol.ts';
 import type { UpstreamResponse } from './provider.ts';
-import { locateString, splice } from './splice.ts';
+import { locateString } from './splice.ts';
 import { SseReader, type SseBlock } from './sse.ts';
 import type { Tally } from './tally.ts';
 import { conditionOf } from './taps.ts';
@@ -130,9 +130,8 @@ async function* verbatimReply(exchange: Routed, response: UpstreamResponse, tall
   const text = await readText(response);
   for (const event of decodeReply(target.protocol, exchange, text)) tally.read(event);
   if (!tally.complete) throw cutShort();
-  const [first, second] = target.protocol.upstream.modelPath;
-  const path: readonly [string] | readonly [string, string] | undefined = first === undefined ? undefined : second === undefined ? [first] : [first, second];
-  yield { text: path && locateString(text, path) ? splice(text, [{ path, value: target.model.id }]) : text, last: true };
+  const place = locateString(text, target.protocol.upstream.modelPath);
+  yield { text: place ? text.slice(0, place.start) + JSON.stringify(target.model.id) + text.slice(place.end) : text, last: true };
 }
 
 async function* translatedStream(protocol: Protocol, context: ReplyContext, events: AsyncIterable<CanonicalEvent>): AsyncGenerator<Piece> {

@@ -56,6 +56,7 @@ function closeServer(server: Server): Promise<void> {
 }
 
 function decoded(path: string): string {
+  if (!path.includes('%')) return path;
   try {
     return decodeURIComponent(path);
   } catch {
@@ -87,9 +88,18 @@ async function takeCall(core: Core, context: Koa.Context, protocol: Protocol, ma
   await walk(core, received, { protocol, match, reply, body: () => readBody(context.req, core.bodyLimit) });
 }
 
+/** A UUID of version 7: what the ledger writes in order of time stands together on its disk. */
+function timeOrderedId(): string {
+  const time = Date.now().toString(16).padStart(12, '0');
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;
+}
+
+/** The later fields have their places from the start: an object that grows on its way is slow to make and to read. */
+const unknownYet = { principal: undefined, protocol: undefined, text: undefined, call: undefined, canonical: undefined, record: undefined, targets: undefined, grant: undefined, attempt: undefined };
+
 function receive(core: Core, context: Koa.Context, family: string, operation: Operation, signal: AbortSignal): Received {
-  return {
-    id: randomUUID(),
+  const received = {
+    id: timeOrderedId(),
     family, operation, signal,
     method: context.method,
     path: context.path,
@@ -100,7 +110,9 @@ function receive(core: Core, context: Koa.Context, family: string, operation: Op
     receivedAt: Date.now(),
     startedAt: performance.now(),
     logger: core.logger,
+    ...unknownYet,
   };
+  return received;
 }
 
 /** The whole body of a request. Throws before it holds more than `limit` bytes, and where the body is compressed. */

@@ -92,6 +92,7 @@ interface Change {
 /** Takes members out with one comma each: the one before, or the one behind where nothing stays in front. */
 function removals(members: Map<string, Member>, names: ReadonlySet<string>): Change[] {
   const changes: Change[] = [];
+  if (names.size === 0) return changes;
   const inOrder = [...members];
   let previous: Member | undefined;
   let keptBefore = false;

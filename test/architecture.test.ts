@@ -42,12 +42,15 @@ describe('boundaries', () => {
     ['@koa/router', 'core/server.ts'],
     ['koa-body', 'core/server.ts'],
     ['http-proxy-3', 'core/dispatch.ts'],
-    ['undici', 'core/dispatch.ts'],
     ['tapable', 'core/hooks.ts'],
     ['eventsource-parser', 'core/sse.ts'],
     ['commander', 'core/cli.ts'],
   ])('%s is imported by %s alone', (name, owner) => {
     expect(importers(name)).toEqual([owner]);
+  });
+
+  it('undici is imported by the dispatcher and its transport alone', () => {
+    expect(importers('undici')).toEqual(['core/dispatch.ts', 'core/transport.ts']);
   });
 
   it('core never imports a plugin', () => {

@@ -68,6 +68,13 @@ describe('a grant', () => {
     expect(narrow(grant(cheap), planned({ candidates: 2 }), { quote: 0, amount: 200_000n }, lower)).toEqual({ targets: [cheap], outputLimit: 25 });
   });
 
+  it('is left alone where the whole was reserved and rounding made it a little cheaper than its parts', () => {
+    const tiny = target('tiny', { input: '0', output: '0.0004' });
+    const call = planned({ outputLimit: 31 });
+    expect(quotesFor(grant(tiny), call, lower)[0]?.most).toBe(12n);
+    expect(narrow(grant(tiny), call, { quote: 0, amount: 12n }, lower)).toEqual({ targets: [tiny] });
+  });
+
   it('begins with the target that was affordable', () => {
     const quotes = quotesFor(grant(dear, cheap), planned(), lower);
     expect(quotes.map(({ least }) => least)).toEqual([420_000n, 132_000n]);
@@ -91,7 +98,11 @@ describe('a grant', () => {
     fc.assert(
       fc.property(
         fc.array(fc.record({ input: millionths, output: millionths }), { minLength: 1, maxLength: 4 }),
-        fc.record({ outputLimit: fc.option(fc.integer({ min: 1, max: 3000 }), { nil: undefined }), candidates: fc.integer({ min: 1, max: 4 }), size: fc.record({ textBytes: fc.nat(5000) }) }),
+        fc.record({
+          outputLimit: fc.option(fc.integer({ min: 1, max: 3000 }), { nil: undefined }),
+          candidates: fc.integer({ min: 1, max: 4 }),
+          size: fc.record({ textBytes: fc.nat(5000) }),
+        }),
         fc.double({ min: 0, max: 1, noNaN: true }),
         (prices, size, share) => {
           const call = planned(size);

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createKeyring } from '../../plugins/meters/balance/keyring.ts';
 import { createSecret, hashSecret, isSecret, keyId } from '../../plugins/meters/balance/keys.ts';
 import type { KeyRecord, Store } from '../../plugins/meters/balance/store.ts';
+import { storeWith } from './calls.ts';
 
 describe('a secret', () => {
   it('starts with sk-, is random each time, and needs no escaping in a URL', () => {
@@ -23,7 +24,8 @@ describe('a secret', () => {
     }
   });
 
-  it.each(['', 'sk-', 'sk-test', createSecret().slice(1), `${createSecret()}0`, createSecret().replace('sk-', 'op-'), createSecret().toUpperCase(), `${createSecret()}\n`])('%j is none', (text) => {
+  const genuine = createSecret();
+  it.each(['', 'sk-', 'sk-test', genuine.slice(1), `${genuine}0`, genuine.replace('sk-', 'op-'), genuine.toUpperCase(), `${genuine}\n`])('%j is none', (text) => {
     expect(isSecret(text)).toBe(false);
   });
 
@@ -36,10 +38,7 @@ describe('a secret', () => {
 describe('the keyring', () => {
   const keys = new Map<string, KeyRecord>();
   const findKey = vi.fn<Store['findKey']>(async (hash) => keys.get(hash));
-  const unused = async (): Promise<never> => {
-    throw new Error('a keyring only looks up keys');
-  };
-  const store: Store = { findKey, reserve: unused, settle: unused, balance: unused, createAccount: unused, credit: unused, createKey: unused, listKeys: unused, disableKey: unused, close: unused };
+  const store = storeWith({ findKey });
   // Not 0, which the cache takes for a time never set.
   let now = 1000;
   vi.spyOn(performance, 'now').mockImplementation(() => now);

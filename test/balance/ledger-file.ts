@@ -36,7 +36,9 @@ export function readBooks(file: string): Books {
       (row) => integer(row, 'transaction'),
     );
     const transactions = database
-      .prepare('SELECT t.id, t.kind, t.reason, accounts.name, reservations.id AS reservation FROM transactions t JOIN accounts ON accounts.id = t.account LEFT JOIN reservations ON reservations.number = t.reservation ORDER BY t.id')
+      .prepare(`
+        SELECT booked.id, booked.kind, booked.reason, accounts.name, reservations.id AS reservation FROM transactions booked
+        JOIN accounts ON accounts.id = booked.account LEFT JOIN reservations ON reservations.number = booked.reservation ORDER BY booked.id`)
       .all()
       .map((row): BookedTransaction => ({
         kind: text(row, 'kind'),

@@ -9,6 +9,7 @@ import { bearer } from '../../plugins/auth/bearer.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import { createSecret } from '../../plugins/meters/balance/keys.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
+import { routed } from '../support/exchange.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { hostWith, type TestHost } from '../support/host.ts';
 import { plain } from '../support/plain-protocol.ts';
@@ -72,7 +73,11 @@ async function newKey(gateway: TestGateway, options: Record<string, string> = {}
 }
 
 function call(gateway: TestGateway, key: string, body: object = {}): Promise<Response> {
-  return fetch(`${gateway.url}/plain`, { method: 'POST', headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' }, body: JSON.stringify({ model: 'house/model', prompt: 'hello', ...body }) });
+  return fetch(`${gateway.url}/plain`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'house/model', prompt: 'hello', ...body }),
+  });
 }
 
 async function get(gateway: TestGateway, path: string, key?: string): Promise<{ status: number; body: unknown }> {
@@ -88,9 +93,11 @@ describe('a call', () => {
     const { key, account } = await newKey(gateway, { account: 'someone', credit: '2' });
     const response = await call(gateway, key, { limit: 50 });
     expect(await response.json()).toMatchObject({ text: 'hello' });
-    expect(await gateway.verb('balance', [account])).toEqual({ account, currency: 'USD', balance: '1.999989', total: '2', used: '0.000011', pending: '0', available: '1.999989' });
-    const { transactions } = books();
-    expect(transactions.filter((transaction) => transaction.account === account).map(({ kind, reason }) => [kind, reason])).toEqual([['credit', undefined], ['reserve', undefined], ['post', 'completed']]);
+    expect(await gateway.verb('balance', [account])).toEqual({
+      account, currency: 'USD', balance: '1.999989', total: '2', used: '0.000011', pending: '0', available: '1.999989',
+    });
+    const booked = books().transactions.filter((transaction) => transaction.account === account);
+    expect(booked.map(({ kind, reason }) => [kind, reason])).toEqual([['credit', undefined], ['reserve', undefined], ['post', 'completed']]);
     expectSound(books());
   });
 
@@ -109,7 +116,10 @@ describe('a call', () => {
     const { key } = await newKey(gateway, { account: 'poor', credit: '0.000036999' });
     const response = await call(gateway, key);
     expect(response.status).toBe(402);
-    expect(await response.json()).toMatchObject({ plain_error: 'out_of_balance', message: expect.stringMatching(/0\.000037 USD.*"poor" has 0\.000036999 USD.*credit add poor/) });
+    expect(await response.json()).toMatchObject({
+      plain_error: 'out_of_balance',
+      message: expect.stringMatching(/0\.000037 USD.*"poor" has 0\.000036999 USD.*credit add poor/),
+    });
     expect(vendor.asked).toEqual([]);
     await gateway.verb('credit add', ['poor', '0.000000001']);
     expect((await call(gateway, key)).status).toBe(200);
@@ -165,6 +175,16 @@ describe('a call', () => {
   });
 });
 
+describe('a count', () => {
+  it('reserves nothing: it does not even ask the ledger', async () => {
+    const { calls } = hostWith([balance()]);
+    const exchange = routed(target('house', { input: '1', output: '2' }));
+    const grant = { targets: exchange.targets };
+    await expect(calls.authorize.promise(grant, exchange)).rejects.toMatchObject({ code: 'ledger_unavailable' });
+    expect(await calls.authorize.promise(grant, { ...exchange, operation: 'count' })).toBe(grant);
+  });
+});
+
 describe('the balance endpoint', () => {
   it.each(['/v1/user/balance', '/alpha/user/balance', '/beta/user/balance'])('answers at %s with posted amounts as numbers', async (path) => {
     const gateway = await start();
@@ -183,17 +203,27 @@ describe('the balance endpoint', () => {
   });
 
   it('answers 401 to operator keys and to accounts of somebody else\'s', async () => {
+    const kinds = new Map([['op-1', 'operator'], ['other-1', 'user']] as const);
     const gateway = await start(undefined, {}, (host) =>
-      host.keyrings.add({ name: 'others', verify: async (secret) => (secret === 'op-1' || secret === 'other-1' ? { kind: secret === 'op-1' ? 'operator' : 'user', account: 'elsewhere', key: secret } : undefined) }),
+      host.keyrings.add({
+        name: 'others',
+        async verify(key) {
+          const kind = kinds.get(key === 'op-1' ? key : 'other-1');
+          return kind && { kind, account: 'elsewhere', key };
+        },
+      }),
     );
-    for (const bad of ['op-1', 'other-1']) expect((await get(gateway, '/v1/user/balance', bad)).body, bad).toEqual({ error: 'unauthenticated', is_active: false });
+    for (const bad of ['op-1', 'other-1']) {
+      expect(await get(gateway, '/v1/user/balance', bad), bad).toEqual({ status: 401, body: { error: 'unauthenticated', is_active: false } });
+    }
   });
 
   it('answers 500 in its own words while the ledger cannot be asked', async () => {
     const host = hostWith([balance()]);
     const [route] = host.routes.all();
     if (route?.access !== 'user') throw new Error('the balance endpoint is for users');
-    const asked = route.handle({ params: {}, query: new URLSearchParams(), headers: {}, body: undefined }, { kind: 'user', account: 'a', key: 'k' });
+    const request = { params: {}, query: new URLSearchParams(), headers: {}, body: undefined };
+    const asked = route.handle(request, { kind: 'user', account: 'a', key: 'k' });
     expect(await asked.catch((error: unknown) => route.errors(error))).toEqual({ status: 500, body: { error: 'internal error', is_active: false } });
   });
 });

@@ -53,7 +53,8 @@ function spend(account: string, name: string, pairs: number): Spender {
 
 /** Each reservation's state, by its id. */
 function states(): Map<string, string> {
-  return withDatabase(file, (database) => new Map(database.prepare('SELECT id, state FROM reservations').all().map((row) => [text(row, 'id'), text(row, 'state')])));
+  const rows = withDatabase(file, (database) => database.prepare('SELECT id, state FROM reservations').all());
+  return new Map(rows.map((row) => [text(row, 'id'), text(row, 'state')]));
 }
 
 describe('several processes on one file', () => {
@@ -78,8 +79,9 @@ describe('several processes on one file', () => {
 
 describe('a full disk', () => {
   it('refuses what it has no room for, and keeps what was acknowledged before', async () => {
-    const limit = spawn('sh', ['-c', 'ulimit -f 600; exec "$0" "$@"', process.execPath, join(import.meta.dirname, 'filler.ts'), file], { stdio: ['ignore', 'pipe', 'inherit'] });
-    const [output, [code]] = await Promise.all([Array.fromAsync(limit.stdout), once(limit, 'exit')]);
+    const filler = [process.execPath, join(import.meta.dirname, 'filler.ts'), file];
+    const child = spawn('sh', ['-c', 'ulimit -f 600; exec "$0" "$@"', ...filler], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const [output, [code]] = await Promise.all([Array.fromAsync(child.stdout), once(child, 'exit')]);
     expect(code).toBe(0);
     const { reserved, refusals } = JSON.parse(Buffer.concat(output).toString());
     expect(refusals).toEqual(['ledger_unavailable']);

@@ -5,7 +5,7 @@ import { GatewayError, type Answered, type Failed, type Refused, type Target } f
 import { settleDurably, settlementOf } from '../../plugins/meters/balance/settlement.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
 import { routed } from '../support/exchange.ts';
-import { settlement } from './calls.ts';
+import { settlement, storeWith } from './calls.ts';
 import { target } from './targets.ts';
 
 describe('the settlement of an end', () => {
@@ -15,7 +15,8 @@ describe('the settlement of an end', () => {
   const error = new GatewayError('upstream_failed', 'no');
 
   it('posts what an answered call costs, with what a usage report needs', () => {
-    const end: Answered = { ...facts, type: 'answered', exchange, attempts: [exchange.attempt], outcome: 'aborted', error: undefined, charge: { cost: 12n, usage: { input: 3, output: 4 }, basis: 'estimate' } };
+    const charge = { cost: 12n, usage: { input: 3, output: 4 }, basis: 'estimate' } as const;
+    const end: Answered = { ...facts, type: 'answered', exchange, attempts: [exchange.attempt], outcome: 'aborted', error: undefined, charge };
     expect(settlementOf(end, 77)).toEqual({
       id: 'call-1', amount: 12n, reason: 'aborted', basis: 'estimate', usage: '{"input":3,"output":4}', price: '{"input":"1","output":"2.5","tiers":[]}',
       model: 'house/model', provider: 'house', attempts: 1, at: 77,
@@ -39,10 +40,7 @@ describe('settling durably', () => {
   let log: { level: number; msg: string }[];
   let closing: AbortController;
   const settle = vi.fn<Store['settle']>();
-  const unused = async (): Promise<never> => {
-    throw new Error('only settles');
-  };
-  const store: Store = { settle, findKey: unused, reserve: unused, balance: unused, createAccount: unused, credit: unused, createKey: unused, listKeys: unused, disableKey: unused, close: unused };
+  const store = storeWith({ settle });
   const outOfOrder = new GatewayError('ledger_unavailable', 'disk full');
 
   beforeEach(() => {

@@ -87,7 +87,8 @@ describe('faults', () => {
     const thread = new Thread(worker, () => undefined);
     const ask = (): Promise<unknown> => thread.ask({ name: 'balance', argument: 'a' });
     const waiting = await Promise.allSettled([ask(), thread.ask({ name: 'settle', argument: settlement('r1', 1n) })]);
-    const unavailable = { status: 'rejected', reason: { code: 'ledger_unavailable', details: { cause: { message: 'its thread failed', cause: { message: 'out of memory' } } } } };
+    const cause = { message: 'its thread failed', cause: { message: 'out of memory' } };
+    const unavailable = { status: 'rejected', reason: { code: 'ledger_unavailable', details: { cause } } };
     expect(waiting).toMatchObject([unavailable, unavailable]);
     expect(await Promise.allSettled([ask()])).toMatchObject([unavailable]);
     await thread.close();
@@ -154,7 +155,10 @@ describe('the file', () => {
     await reserve(store, 'r1');
     await store.settle(settlement('r1', 3n, { attempts: 2, reason: 'aborted', basis: 'estimate' }));
     const row = withDatabase(file, (database) => database.prepare("SELECT * FROM transactions WHERE kind = 'post'").get());
-    expect(row).toMatchObject({ reason: 'aborted', basis: 'estimate', model: 'house/model', provider: 'house', price: '{"input":"1","output":"2"}', usage: '{"input":3,"output":4}', attempts: 2n, at: 2000n });
+    expect(row).toMatchObject({
+      reason: 'aborted', basis: 'estimate', model: 'house/model', provider: 'house',
+      price: '{"input":"1","output":"2"}', usage: '{"input":3,"output":4}', attempts: 2n, at: 2000n,
+    });
   });
 
   it('is not opened where a newer program wrote it, or where it is no ledger', async () => {

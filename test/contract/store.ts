@@ -137,7 +137,8 @@ function testReservations({ account, reserve, opened }: Bench): void {
 
     it('never holds one id twice, and does not take the rest of the turn with it', async () => {
       const name = await account(100n);
-      const answers = await Promise.allSettled([reserve(`${name}-1`, name, quote(10n)), reserve(`${name}-1`, name, quote(10n)), reserve(`${name}-2`, name, quote(10n))]);
+      const ids = [`${name}-1`, `${name}-1`, `${name}-2`];
+      const answers = await Promise.allSettled(ids.map((id) => reserve(id, name, quote(10n))));
       expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
       expect(await opened().store.balance(name)).toEqual({ total: 100n, used: 0n, pending: 20n });
     });
@@ -168,7 +169,11 @@ function testSettling({ account, reserve, transactionsOf, opened }: Bench): void
       expect(await opened().store.balance(name)).toEqual({ total: 100n, used: 110n, pending: 0n });
       const [, , post, overage] = await transactionsOf(name);
       expect(post).toMatchObject({ kind: 'post', entries: expect.arrayContaining([{ account: 'revenue', amount: 80n }]) });
-      expect(overage).toMatchObject({ kind: 'overage', reservation: `${name}-1`, entries: expect.arrayContaining([{ account: 'revenue', amount: 30n }, { account: name, amount: -30n }]) });
+      expect(overage).toMatchObject({
+        kind: 'overage',
+        reservation: `${name}-1`,
+        entries: expect.arrayContaining([{ account: 'revenue', amount: 30n }, { account: name, amount: -30n }]),
+      });
     });
 
     it.each<[string, Nano | undefined, Settled['status']]>([

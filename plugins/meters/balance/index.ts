@@ -36,7 +36,7 @@ export const balance = definePlugin({
     const { hooks, logger } = host;
     const { overages, onGroup } = ledgerMetrics(host.metrics);
     const closing = new AbortController();
-    const reserved = new WeakSet<object>();
+    const reserved = new Set<string>();
     const settling = new Set<Promise<unknown>>();
     let opened: Store | undefined;
 
@@ -61,12 +61,12 @@ export const balance = definePlugin({
       const quotes = quotesFor(grant, planned, policy);
       const taken = await ledger().reserve({ id: planned.id, account, key, quotes, at: Date.now() });
       if (!taken) throw outOfBalance(quotes, account, await ledger().balance(account));
-      reserved.add(planned);
+      reserved.add(planned.id);
       return narrow(grant, planned, taken, policy);
     });
 
     hooks.meter.tapPromise('balance', async (end) => {
-      if (end.type === 'replayed' || !reserved.delete(end.exchange)) return;
+      if (end.type === 'replayed' || !reserved.delete(end.exchange.id)) return;
       const settlement = settleDurably(ledger(), settlementOf(end, Date.now()), { logger, closing: closing.signal });
       settling.add(settlement);
       const settled = await settlement;

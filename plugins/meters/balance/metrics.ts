@@ -4,6 +4,9 @@ import type { Host } from '../../../core/index.ts';
 
 type Metrics = Host['metrics'];
 
+const seconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
+const operations = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
+
 function histogram(metrics: Metrics, name: string, help: string, buckets: number[]): Histogram {
   const existing = metrics.getSingleMetric(name);
   return existing instanceof Histogram ? existing : new Histogram({ name, help, buckets, registers: [metrics] });
@@ -17,17 +20,17 @@ function counter(metrics: Metrics, name: string, help: string): Counter {
 export interface LedgerMetrics {
   readonly overages: Counter;
   /** Counts one group of writes. */
-  onGroup(operations: number, seconds: number): void;
+  onGroup(size: number, duration: number): void;
 }
 
 export function ledgerMetrics(metrics: Metrics): LedgerMetrics {
-  const commits = histogram(metrics, 'tollgate_ledger_commit_seconds', 'Seconds from sending a group of writes to its answer.', [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]);
-  const sizes = histogram(metrics, 'tollgate_ledger_group_size', 'Operations that shared a commit.', [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]);
+  const commits = histogram(metrics, 'tollgate_ledger_commit_seconds', 'Seconds from sending a group of writes to its answer.', seconds);
+  const sizes = histogram(metrics, 'tollgate_ledger_group_size', 'Operations that shared a commit.', operations);
   return {
     overages: counter(metrics, 'tollgate_ledger_overage_total', 'Calls that cost more than was reserved for them.'),
-    onGroup(operations, seconds) {
-      commits.observe(seconds);
-      sizes.observe(operations);
+    onGroup(size, duration) {
+      commits.observe(duration);
+      sizes.observe(size);
     },
   };
 }

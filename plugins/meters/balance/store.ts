@@ -2,7 +2,8 @@
  * The ledger as the plugin sees it, whatever database keeps it. An amount is reserved before a call and leaves
  * the reservation once: posted or voided. Promises are kept when they resolve: what an answer says is on disk.
  * Refusals are answers with a name; a promise rejects with `ledger_unavailable` where the database cannot be
- * asked, and then nothing was written that the answer would have told.
+ * asked, and then nothing was written that the answer would have told. What is asked to be written in one turn of
+ * the event loop is written in the order it was asked.
  */
 import type { Charge, Nano } from '../../../core/index.ts';
 

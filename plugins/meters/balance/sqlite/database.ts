@@ -8,9 +8,30 @@ import { migrations } from './migrations.ts';
 export function openDatabase(file: string, busyTimeout: number): DatabaseSync {
   mkdirSync(dirname(file), { recursive: true });
   const database = new DatabaseSync(file, { timeout: busyTimeout, readBigInts: true });
-  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -32000;');
+  keepLog(database, performance.now() + busyTimeout);
+  database.exec('PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -32000;');
   migrate(database);
   return database;
+}
+
+/** SQLite's result code, without its extended bits; undefined for an error that is not SQLite's. */
+export function resultCode(error: unknown): number | undefined {
+  return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' ? error.errcode & 0xff : undefined;
+}
+
+const busy = 5;
+const pause = 10;
+
+/** Two processes that switch a new file to its write-ahead log at once refuse each other without waiting: the loser tries again. */
+function keepLog(database: DatabaseSync, deadline: number): void {
+  for (;;) {
+    try {
+      return database.exec('PRAGMA journal_mode = WAL');
+    } catch (error) {
+      if (resultCode(error) !== busy || performance.now() > deadline) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, pause);
+    }
+  }
 }
 
 /** Inside one transaction, since another process may be opening the same new file. */
@@ -18,7 +39,9 @@ function migrate(database: DatabaseSync): void {
   database.exec('BEGIN IMMEDIATE');
   try {
     const version = Number(database.prepare('PRAGMA user_version').get()?.['user_version']);
-    if (version > migrations.length) throw new Error(`it has version ${version} and this program knows up to ${migrations.length}: it was written by a newer one`);
+    if (version > migrations.length) {
+      throw new Error(`it has version ${version} and this program knows up to ${migrations.length}: it was written by a newer one`);
+    }
     for (const step of migrations.slice(version)) database.exec(step);
     database.exec(`PRAGMA user_version = ${migrations.length}`);
     database.exec('COMMIT');

@@ -36,17 +36,18 @@ function prepare(database: DatabaseSync) {
     account: database.prepare("SELECT id, total, used, pending FROM accounts WHERE name = ? AND kind = 'user'"),
     addAccount: database.prepare("INSERT INTO accounts (name, kind, created) VALUES (?, 'user', ?) ON CONFLICT DO NOTHING"),
     changeAccount: database.prepare('UPDATE accounts SET total = total + ?, used = used + ?, pending = pending + ? WHERE id = ?'),
-    addReservation: database.prepare('INSERT INTO reservations (id, account, key, model, provider, amount, owner, lease, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)'),
+    addReservation: database.prepare(`
+      INSERT INTO reservations (id, account, key, model, provider, amount, owner, lease, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`),
     reservation: database.prepare('SELECT number, account, amount, state FROM reservations WHERE id = ?'),
     endReservation: database.prepare('UPDATE reservations SET state = ? WHERE number = ?'),
     addTransaction: database.prepare('INSERT INTO transactions (kind, account, reservation, at) VALUES (?, ?, ?, ?)'),
-    addEnd: database.prepare(
-      'INSERT INTO transactions (kind, account, reservation, at, reason, basis, model, provider, price, usage, attempts) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
-    ),
+    addEnd: database.prepare(`
+      INSERT INTO transactions (kind, account, reservation, at, reason, basis, model, provider, price, usage, attempts)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
     addCredit: database.prepare("INSERT INTO transactions (kind, account, at, source, reference) VALUES ('credit', ?, ?, ?, ?)"),
-    creditByReference: database.prepare(
-      'SELECT transactions.account, entries.amount FROM transactions JOIN entries ON entries."transaction" = transactions.id AND entries.account = transactions.account WHERE reference = ?',
-    ),
+    creditByReference: database.prepare(`
+      SELECT transactions.account, entries.amount FROM transactions
+      JOIN entries ON entries."transaction" = transactions.id AND entries.account = transactions.account WHERE reference = ?`),
     addTwoEntries: database.prepare('INSERT INTO entries ("transaction", account, amount) VALUES (?1, ?2, ?3), (?1, ?4, ?5)'),
     addThreeEntries: database.prepare('INSERT INTO entries ("transaction", account, amount) VALUES (?1, ?2, ?3), (?1, ?4, ?5), (?1, ?6, ?7)'),
     addKey: database.prepare('INSERT INTO keys (hash, last_four, name, account, created) VALUES (?, ?, ?, ?, ?)'),
@@ -91,7 +92,8 @@ export class Ledger implements Handlers {
     const found = account && take(quotes, account.total - account.used - account.pending);
     if (!found) return undefined;
     const { quote, amount, taken } = found;
-    const { lastInsertRowid: reservation } = this.#sql.addReservation.run(id, account.id, key, taken.model, taken.provider, amount, this.#owner, at + leaseLength, at);
+    const { model, provider } = taken;
+    const { lastInsertRowid: reservation } = this.#sql.addReservation.run(id, account.id, key, model, provider, amount, this.#owner, at + leaseLength, at);
     const { lastInsertRowid: transaction } = this.#sql.addTransaction.run('reserve', account.id, reservation, at);
     this.#book(transaction, [account.id, -amount], [reservations, amount]);
     this.#change(account.id, { pending: amount });
@@ -128,7 +130,10 @@ export class Ledger implements Handlers {
     const account = this.#account(name);
     if (!account) return 'not_found';
     const before = reference === undefined ? undefined : this.#sql.creditByReference.get(reference);
-    if (before) return integer(before, 'account') === account.id && integer(before, 'amount') === amount ? 'already_credited' : 'reference_taken';
+    if (before) {
+      const isSame = integer(before, 'account') === account.id && integer(before, 'amount') === amount;
+      return isSame ? 'already_credited' : 'reference_taken';
+    }
     const { lastInsertRowid: transaction } = this.#sql.addCredit.run(account.id, at, kind, reference ?? null);
     this.#book(transaction, [credits, -amount], [account.id, amount]);
     this.#change(account.id, { total: amount });
@@ -164,8 +169,9 @@ export class Ledger implements Handlers {
     this.#sql.changeAccount.run(total, used, pending, account);
   }
 
-  #end(kind: 'post' | 'void' | 'overage', account: bigint, reservation: bigint, { reason, basis, model, provider, price, usage, attempts, at }: Settlement, ...legs: Legs): void {
-    const { lastInsertRowid } = this.#sql.addEnd.run(kind, account, reservation, at, reason, basis, model ?? null, provider ?? null, price ?? null, usage, attempts);
+  #end(kind: 'post' | 'void' | 'overage', account: bigint, reservation: bigint, facts: Settlement, ...legs: Legs): void {
+    const { at, reason, basis, model = null, provider = null, price = null, usage, attempts } = facts;
+    const { lastInsertRowid } = this.#sql.addEnd.run(kind, account, reservation, at, reason, basis, model, provider, price, usage, attempts);
     this.#book(lastInsertRowid, ...legs);
   }
 

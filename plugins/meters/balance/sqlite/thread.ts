@@ -20,7 +20,7 @@ interface Waiting {
 }
 
 function unavailable(cause: Error): GatewayError {
-  return new GatewayError('ledger_unavailable', 'The ledger cannot be used at the moment, so the call was not made; try again soon.', { retryAfter, cause });
+  return new GatewayError('ledger_unavailable', 'The ledger cannot be used at the moment; try again soon.', { retryAfter, cause });
 }
 
 function answer(waiting: Waiting, outcome: Outcome): void {

@@ -5,18 +5,17 @@
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads';
-import { openDatabase } from './database.ts';
+import { openDatabase, resultCode } from './database.ts';
 import { Ledger } from './ledger.ts';
 import type { Group, Handlers, Opened, Operation, OperationName, Outcome, Outcomes, WriterData } from './operations.ts';
 
-/** SQLite's result code for a broken constraint, without its extended bits. */
-const constraint = 19;
+const brokenConstraint = 19;
 
 /** A broken constraint or a bad argument is the operation's own fault; anything else SQLite says concerns the database. */
 function failed(thrown: unknown): Extract<Outcome, { error: Error }> {
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-  const unavailable = 'errcode' in error && typeof error.errcode === 'number' && (error.errcode & 0xff) !== constraint;
-  return { error, unavailable };
+  const code = resultCode(error);
+  return { error, unavailable: code !== undefined && code !== brokenConstraint };
 }
 
 function run<Name extends OperationName>(handlers: Handlers, { name, argument }: Operation<Name>): Outcome {

@@ -1,0 +1,160 @@
+/**
+ * Canonical events as parts of a candidate's message, the way a chunk's delta holds them. A stream sends the parts
+ * one by one, a whole reply joins them: what there is to say is decided here for both.
+ */
+import type { CanonicalEvent } from '../../../core/index.ts';
+import type { Fields } from '../../shared/vendor-bag.ts';
+import { encodeAnnotation } from './annotations.ts';
+import { bag } from './bag.ts';
+import { makeCallId } from './call-id.ts';
+import { encodeFinish, isApproximated } from './finish.ts';
+import { writeDetail } from './reasoning.ts';
+
+export interface ChoicePart {
+  readonly candidate: number;
+  readonly delta: Fields;
+  readonly logprobs?: Fields;
+  readonly finish?: string;
+  /** What the vendor called the end, where this wire has no word for it. */
+  readonly native?: string;
+}
+
+type Event<Type extends CanonicalEvent['type']> = Extract<CanonicalEvent, { type: Type }>;
+
+interface Candidate {
+  calls: number;
+  entries: number;
+  /** Characters of text so far: citations are placed by them. */
+  length: number;
+  /** Log probabilities that wait for the text they belong to. */
+  logprobs: Fields | undefined;
+}
+
+interface OpenBlock {
+  readonly start: Event<'block-start'>;
+  /** Of a tool call: which of the candidate's calls it is. */
+  readonly call: number;
+  /** Characters of the message before this block. */
+  readonly offset: number;
+  /** What is only told at the block's end: an image, and reasoning that is sealed then. */
+  text: string;
+}
+
+export class ChoiceParts {
+  readonly #reply: string;
+  readonly #candidates = new Map<number, Candidate>();
+  readonly #blocks = new Map<number, OpenBlock>();
+
+  /** `reply` tells this reply from others, for the ids of calls that have none. */
+  constructor(reply: string) {
+    this.#reply = reply;
+  }
+
+  /** Passed one event; the answer is what it adds to its candidate's message, if anything. */
+  push(event: CanonicalEvent): ChoicePart | undefined {
+    switch (event.type) {
+      case 'block-delta':
+        return this.#add(event);
+      case 'block-start':
+        return this.#start(event);
+      case 'block-end':
+        return this.#end(event);
+      case 'annotation': {
+        const block = this.#blocks.get(event.block);
+        const annotation = encodeAnnotation(event.annotation, block?.offset ?? 0, this.#candidate(event.candidate).length);
+        return annotation && { candidate: event.candidate, delta: { annotations: [annotation] } };
+      }
+      case 'logprobs': {
+        const refused = this.#blocks.get(event.block)?.start.kind === 'refusal';
+        this.#candidate(event.candidate).logprobs = refused ? { content: null, refusal: event.content } : { content: event.content, refusal: null };
+        return undefined;
+      }
+      case 'finish':
+        return this.#finish(event);
+      default:
+        return undefined;
+    }
+  }
+
+  #candidate(index: number): Candidate {
+    const known = this.#candidates.get(index);
+    if (known) return known;
+    const candidate: Candidate = { calls: 0, entries: 0, length: 0, logprobs: undefined };
+    this.#candidates.set(index, candidate);
+    return candidate;
+  }
+
+  #start(start: Event<'block-start'>): ChoicePart | undefined {
+    const candidate = this.#candidate(start.candidate);
+    const call = candidate.calls;
+    this.#blocks.set(start.block, { start, call, offset: candidate.length, text: '' });
+    if (start.kind === 'audio' && start.id !== undefined) return { candidate: start.candidate, delta: { audio: { id: start.id } } };
+    if (start.kind !== 'tool-call') return undefined;
+    candidate.calls += 1;
+    const { id = makeCallId(this.#reply, start.candidate, call), name = '', custom } = start;
+    const called = custom ? { type: 'custom', custom: { name, input: '' } } : { type: 'function', function: { name, arguments: '' } };
+    return { candidate: start.candidate, delta: { tool_calls: [{ index: call, id, ...called }] } };
+  }
+
+  #add({ candidate: index, block: number, text, vendor }: Event<'block-delta'>): ChoicePart | undefined {
+    const block = this.#blocks.get(number);
+    if (!block) return undefined;
+    switch (block.start.kind) {
+      case 'text': {
+        const candidate = this.#candidate(index);
+        candidate.length += text.length;
+        return this.#weighed(index, candidate, { content: text });
+      }
+      case 'refusal':
+        return this.#weighed(index, this.#candidate(index), { refusal: text });
+      case 'reasoning':
+        block.text += text;
+        return { candidate: index, delta: { reasoning_content: text } };
+      case 'tool-call':
+        return { candidate: index, delta: { tool_calls: [{ index: block.call, ...(block.start.custom ? { custom: { input: text } } : { function: { arguments: text } }) }] } };
+      case 'audio':
+        return { candidate: index, delta: { audio: { ...bag.fields({ vendor }), ...(text === '' ? {} : { data: text }) } } };
+      case 'image':
+        block.text += text;
+        return undefined;
+      default:
+        // What a vendor runs itself (its search, its code) has no place in this wire.
+        return undefined;
+    }
+  }
+
+  #weighed(index: number, candidate: Candidate, delta: Fields): ChoicePart {
+    const { logprobs } = candidate;
+    candidate.logprobs = undefined;
+    return logprobs ? { candidate: index, delta, logprobs } : { candidate: index, delta };
+  }
+
+  #end({ candidate: index, block: number, opaque = [] }: Event<'block-end'>): ChoicePart | undefined {
+    const block = this.#blocks.get(number);
+    if (!block) return undefined;
+    const { start, text, call } = block;
+    if (start.kind === 'image') {
+      const url = bag.fields(start)['url'] ?? `data:${start.mediaType ?? 'image/png'};base64,${text}`;
+      return { candidate: index, delta: { images: [{ type: 'image_url', image_url: { url } }] } };
+    }
+    if (opaque.length === 0) return undefined;
+    if (start.kind === 'tool-call') {
+      const signatures = Object.fromEntries(opaque.map(({ vendor, value }) => [vendor, { thought_signature: value }]));
+      return { candidate: index, delta: { tool_calls: [{ index: call, extra_content: signatures }] } };
+    }
+    if (start.kind !== 'reasoning') return undefined;
+    const candidate = this.#candidate(index);
+    const entry = { ...writeDetail({ text, opaque }, bag.fields(start)), index: candidate.entries };
+    candidate.entries += 1;
+    return { candidate: index, delta: { reasoning_details: [entry] } };
+  }
+
+  #finish({ candidate: index, reason }: Event<'finish'>): ChoicePart {
+    const candidate = this.#candidate(index);
+    return {
+      ...this.#weighed(index, candidate, {}),
+      finish: encodeFinish(reason.unified, candidate.calls > 0),
+      ...(isApproximated(reason.unified) ? { native: reason.raw } : {}),
+    };
+  }
+}

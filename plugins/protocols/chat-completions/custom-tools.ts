@@ -1,0 +1,36 @@
+/**
+ * A custom tool takes free text. Where the vendor has no such tools it is offered as a function with that text as
+ * its one argument, and what the model calls it with is taken out of its JSON again.
+ */
+import type { Tool } from '../../../core/index.ts';
+import { isObject, type Fields } from '../../shared/vendor-bag.ts';
+
+type CustomTool = Extract<Tool, { type: 'custom' }>;
+
+/** How the tool's text is to look, for a model that is only told in words. */
+function grammarOf(format: unknown): string {
+  const grammar = isObject(format) && isObject(format['grammar']) ? format['grammar'] : undefined;
+  return grammar ? `The input follows this grammar (${String(grammar['syntax'])}):\n${String(grammar['definition'])}` : '';
+}
+
+export function asFunction({ name, description = '', format }: CustomTool): Fields {
+  return {
+    name,
+    description: [description, grammarOf(format)].filter(Boolean).join('\n\n'),
+    parameters: { type: 'object', properties: { input: { type: 'string' } }, required: ['input'], additionalProperties: false },
+  };
+}
+
+export function wrapInput(input: string): string {
+  return JSON.stringify({ input });
+}
+
+/** The text inside the arguments; the arguments themselves where the model did not keep to the form. */
+export function unwrapInput(text: string): string {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    return isObject(parsed) && typeof parsed['input'] === 'string' ? parsed['input'] : text;
+  } catch {
+    return text;
+  }
+}

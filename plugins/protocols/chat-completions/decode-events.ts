@@ -1,0 +1,291 @@
+/**
+ * A vendor's reply to canonical events: chunk by chunk, or a whole completion taken as one chunk whose messages are
+ * its deltas. It runs on every event of every stream, for metering if for nothing else, so the guards are written
+ * out by hand and a chunk with a piece of text touches little more than that text.
+ */
+import { GatewayError, type BlockKind, type CanonicalEvent, type ClientCall, type EventDecoder, type Opaque, type WireEvent } from '../../../core/index.ts';
+import { readVendorError } from '../../shared/openai-error.ts';
+import { isObject, type Fields } from '../../shared/vendor-bag.ts';
+import { bag } from './bag.ts';
+import { decodeAnnotation } from './annotations.ts';
+import { decodeFinish } from './finish.ts';
+import { readUrl } from './media.ts';
+import { readDetail } from './reasoning.ts';
+import { ChatCall } from './read-request.ts';
+import { ToolCalls } from './tool-calls.ts';
+import { decodeUsage } from './usage.ts';
+
+interface OpenBlock {
+  readonly block: number;
+  readonly kind: BlockKind;
+  /** Of reasoning: its text so far, the entry it came from, and the state sealed with it. */
+  text: string;
+  entry: unknown;
+  readonly opaque: Opaque[];
+}
+
+interface Candidate {
+  readonly index: number;
+  readonly calls: ToolCalls;
+  open: OpenBlock | undefined;
+  /** The latest block of text, which annotations hang on. */
+  text: number | undefined;
+  finished: boolean;
+}
+
+/** Known fields of a chunk, and those that are about the vendor's account rather than the reply. */
+const chunkFields = new Set(['id', 'object', 'created', 'model', 'choices', 'usage', 'error', 'obfuscation', 'x_groq', 'provider', 'usage_breakdown']);
+
+export class ReplyDecoder implements EventDecoder {
+  readonly #call: ClientCall;
+  readonly #candidates = new Map<number, Candidate>();
+  #events: CanonicalEvent[] = [];
+  #blocks = 0;
+  #started = false;
+  #over = false;
+  #reply = '';
+  #disguised: ReadonlySet<string> | undefined;
+
+  constructor(call: ClientCall) {
+    this.#call = call;
+  }
+
+  push({ event, data }: WireEvent): CanonicalEvent[] {
+    this.#events = [];
+    if (this.#over) return this.#events;
+    if (data === '[DONE]') this.#end([...this.#candidates.values()].every(({ finished }) => finished));
+    else this.#take(parsed(data), event === 'error');
+    return this.#events;
+  }
+
+  end(): CanonicalEvent[] {
+    this.#events = [];
+    const finished = [...this.#candidates.values()].filter((candidate) => candidate.finished);
+    if (!this.#over) this.#end(finished.length >= this.#call.candidates);
+    return this.#events;
+  }
+
+  /** A whole completion at once. Throws where it is none. */
+  whole(body: unknown): CanonicalEvent[] {
+    const choices: unknown = isObject(body) ? body['choices'] : undefined;
+    if (!isObject(body) || !(Array.isArray(choices) || body['error'])) throw new GatewayError('upstream_failed', 'The provider sent a reply that is no chat completion.');
+    const asDeltas = Array.isArray(choices) ? choices.map((choice: unknown) => (isObject(choice) ? { ...choice, delta: choice['message'] } : choice)) : [];
+    this.#events = [];
+    this.#take({ ...body, choices: asDeltas }, false);
+    if (!this.#over) this.#end([...this.#candidates.values()].every(({ finished }) => finished));
+    return this.#events;
+  }
+
+  #take(chunk: unknown, isError: boolean): void {
+    if (!isObject(chunk)) return this.#fail({ message: 'The provider sent an event that could not be read.' });
+    const { choices, usage } = chunk;
+    const error = chunk['error'] ?? (isError ? chunk : undefined);
+    if (!this.#started && (error === undefined || error === null)) this.#start(chunk);
+    if (Array.isArray(choices)) {
+      for (const [position, choice] of choices.entries()) if (isObject(choice)) this.#choose(choice, position);
+    }
+    if (isObject(usage)) this.#count(usage);
+    else if (isObject(chunk['x_groq']) && isObject(chunk['x_groq']['usage'])) this.#count(chunk['x_groq']['usage']);
+    if (error !== undefined && error !== null) this.#fail(readVendorError({ error }));
+  }
+
+  #start(chunk: Fields): void {
+    const { id, model, created } = chunk;
+    this.#started = true;
+    this.#reply = `${String(id)} ${String(created)}`;
+    this.#events.push({
+      type: 'response-start',
+      ...(typeof id === 'string' ? { id } : {}),
+      ...(typeof model === 'string' ? { model } : {}),
+      ...(Number.isInteger(created) ? { created: Number(created) } : {}),
+      ...bag.keep(Object.fromEntries(Object.entries(chunk).filter(([name, value]) => value !== null && !chunkFields.has(name)))),
+    });
+  }
+
+  #choose(choice: Fields, position: number): void {
+    const { index = position, delta, finish_reason: reason, logprobs } = choice;
+    const candidate = this.#candidate(typeof index === 'number' && Number.isInteger(index) && index >= 0 ? index : position);
+    if (isObject(delta)) this.#read(candidate, delta, logprobs);
+    if (isObject(choice['error'])) this.#fail(readVendorError({ error: choice['error'] }));
+    else if (typeof reason === 'string' && reason !== '' && !candidate.finished) this.#finish(candidate, reason);
+  }
+
+  #candidate(index: number): Candidate {
+    const known = this.#candidates.get(index);
+    if (known) return known;
+    const calls = new ToolCalls({
+      candidate: index,
+      nextBlock: () => this.#nextBlock(),
+      emit: (event) => void this.#events.push(event),
+      reply: () => this.#reply,
+      isDisguised: (name) => this.#customNames().has(name),
+    });
+    const candidate: Candidate = { index, calls, open: undefined, text: undefined, finished: false };
+    this.#candidates.set(index, candidate);
+    return candidate;
+  }
+
+  #nextBlock(): number {
+    this.#blocks += 1;
+    return this.#blocks - 1;
+  }
+
+  /** Custom tools of a call from another protocol, which may have been offered as functions. */
+  #customNames(): ReadonlySet<string> {
+    const custom = this.#call instanceof ChatCall ? [] : (this.#call.decode().tools ?? []).filter(({ type }) => type === 'custom');
+    this.#disguised ??= new Set(custom.flatMap((tool) => ('name' in tool ? [tool.name] : [])));
+    return this.#disguised;
+  }
+
+  #read(candidate: Candidate, delta: Fields, logprobs: unknown): void {
+    const { content, refusal, tool_calls: calls, function_call: former, reasoning_details: details } = delta;
+    if (!(Array.isArray(details) && this.#readDetails(candidate, details))) this.#reason(candidate, delta['reasoning_content'] ?? delta['reasoning']);
+    if (Array.isArray(delta['annotations'])) this.#annotate(candidate, delta['annotations']);
+    if (isObject(logprobs)) this.#weigh(candidate, logprobs);
+    if (typeof content === 'string') this.#say(candidate, 'text', content);
+    else if (Array.isArray(content)) this.#readParts(candidate, content);
+    if (typeof refusal === 'string') this.#say(candidate, 'refusal', refusal);
+    if (isObject(delta['audio'])) this.#hear(candidate, delta['audio']);
+    if (Array.isArray(delta['images'])) this.#see(candidate, delta['images']);
+    const fragments: unknown[] = Array.isArray(calls) ? calls : isObject(former) ? [{ index: -1, function: former }] : [];
+    if (fragments.length === 0) return;
+    this.#close(candidate);
+    for (const [position, fragment] of fragments.entries()) if (isObject(fragment)) candidate.calls.take(fragment, position);
+  }
+
+  #say(candidate: Candidate, kind: BlockKind, text: string): void {
+    if (text === '') return;
+    const { block } = candidate.open?.kind === kind ? candidate.open : this.#open(candidate, kind);
+    this.#events.push({ type: 'block-delta', candidate: candidate.index, block, text });
+  }
+
+  #open(candidate: Candidate, kind: BlockKind, facts: Omit<Extract<CanonicalEvent, { type: 'block-start' }>, 'type' | 'candidate' | 'block' | 'kind'> = {}): OpenBlock {
+    this.#close(candidate);
+    const block = this.#nextBlock();
+    const open: OpenBlock = { block, kind, text: '', entry: undefined, opaque: [] };
+    candidate.open = open;
+    if (kind === 'text') candidate.text = block;
+    this.#events.push({ type: 'block-start', candidate: candidate.index, block, kind, ...facts });
+    return open;
+  }
+
+  #close(candidate: Candidate): void {
+    const { open } = candidate;
+    if (!open) return;
+    candidate.open = undefined;
+    this.#events.push({ type: 'block-end', candidate: candidate.index, block: open.block, ...(open.opaque.length > 0 ? { opaque: open.opaque } : {}) });
+  }
+
+  /** Text of reasoning; behind a seal it belongs to another block. */
+  #reason(candidate: Candidate, text: unknown): void {
+    if (typeof text !== 'string' || text === '') return;
+    const { open } = candidate;
+    const current = open?.kind === 'reasoning' && open.opaque.length === 0 ? open : this.#open(candidate, 'reasoning');
+    current.text += text;
+    this.#say(candidate, 'reasoning', text);
+  }
+
+  /** Answers whether the entries held text: then the plain field beside them says the same again. */
+  #readDetails(candidate: Candidate, details: readonly unknown[]): boolean {
+    let told = false;
+    for (const entry of details) {
+      if (!isObject(entry)) continue;
+      const { text, opaque, rest } = readDetail(entry);
+      told ||= text !== '';
+      if (text === '' && opaque.length === 0) continue;
+      const index = entry['index'] ?? undefined;
+      const { open } = candidate;
+      const same = open?.kind === 'reasoning' && (index === undefined || open.entry === undefined || open.entry === index);
+      // An entry may repeat the whole text that went before, only to seal it.
+      const repeats = same && opaque.length > 0 && text === open.text;
+      const current = same && (repeats || text === '' || open.opaque.length === 0) ? open : this.#open(candidate, 'reasoning', bag.keep(rest));
+      current.entry ??= index;
+      if (!repeats) this.#reason(candidate, text);
+      current.opaque.push(...opaque);
+    }
+    return told;
+  }
+
+  /** Mistral writes content in parts once there is reasoning in it. */
+  #readParts(candidate: Candidate, parts: readonly unknown[]): void {
+    for (const part of parts) {
+      if (!isObject(part)) continue;
+      const { text, thinking } = part;
+      if (typeof text === 'string') this.#say(candidate, 'text', text);
+      const thoughts: unknown[] = Array.isArray(thinking) ? thinking : [];
+      for (const thought of thoughts) if (isObject(thought)) this.#reason(candidate, thought['text']);
+    }
+  }
+
+  #annotate(candidate: Candidate, annotations: readonly unknown[]): void {
+    for (const wire of annotations) {
+      if (!isObject(wire)) continue;
+      const block = candidate.text ?? this.#open(candidate, 'text').block;
+      this.#events.push({ type: 'annotation', candidate: candidate.index, block, annotation: decodeAnnotation(wire) });
+    }
+  }
+
+  /** Log probabilities stand before the text they belong to. */
+  #weigh(candidate: Candidate, logprobs: Fields): void {
+    for (const [field, kind] of [['content', 'text'], ['refusal', 'refusal']] as const) {
+      const content: unknown = logprobs[field];
+      if (!Array.isArray(content) || content.length === 0) continue;
+      const { block } = candidate.open?.kind === kind ? candidate.open : this.#open(candidate, kind);
+      this.#events.push({ type: 'logprobs', candidate: candidate.index, block, content });
+    }
+  }
+
+  #hear(candidate: Candidate, { id, data, ...rest }: Fields): void {
+    const { block } = candidate.open?.kind === 'audio' ? candidate.open : this.#open(candidate, 'audio', typeof id === 'string' ? { id } : {});
+    this.#events.push({ type: 'block-delta', candidate: candidate.index, block, text: typeof data === 'string' ? data : '', ...bag.keep(rest) });
+  }
+
+  #see(candidate: Candidate, images: readonly unknown[]): void {
+    for (const image of images) {
+      const url = isObject(image) && isObject(image['image_url']) ? image['image_url']['url'] : undefined;
+      if (typeof url !== 'string') continue;
+      const { source, mediaType } = readUrl(url);
+      const { block } = this.#open(candidate, 'image', source.type === 'url' ? bag.keep({ url }) : { mediaType });
+      if (source.type === 'base64') this.#events.push({ type: 'block-delta', candidate: candidate.index, block, text: source.data });
+      this.#close(candidate);
+    }
+  }
+
+  #count(usage: Fields): void {
+    const counted = decodeUsage(usage);
+    if (counted) this.#events.push({ type: 'usage', usage: counted });
+  }
+
+  #finish(candidate: Candidate, raw: string): void {
+    this.#close(candidate);
+    candidate.calls.end();
+    const unified = decodeFinish(raw, candidate.calls.any);
+    if (unified === 'error') return this.#fail({ message: `The provider ended its reply with "${raw}".` });
+    candidate.finished = true;
+    this.#events.push({ type: 'finish', candidate: candidate.index, reason: { unified, raw } });
+  }
+
+  #fail({ message, code, status }: { message: string | undefined; code?: string | undefined; status?: number | undefined }): void {
+    if (this.#over) return;
+    this.#over = true;
+    const told = message ?? 'The provider broke off its reply and did not say why.';
+    this.#events.push({ type: 'error', message: told, ...(code === undefined ? {} : { code }), ...(status === undefined ? {} : { status }) });
+  }
+
+  #end(complete: boolean): void {
+    this.#over = true;
+    for (const candidate of this.#candidates.values()) {
+      this.#close(candidate);
+      candidate.calls.end();
+    }
+    if (complete && this.#candidates.size > 0) this.#events.push({ type: 'response-end' });
+  }
+}
+
+function parsed(data: string): unknown {
+  try {
+    return JSON.parse(data);
+  } catch {
+    return undefined;
+  }
+}

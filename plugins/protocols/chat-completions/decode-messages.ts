@@ -1,0 +1,139 @@
+/** Messages to canonical turns, one for one. The blocks of a turn stand in the order a reader would meet them. */
+import type { Block, Opaque, Turn } from '../../../core/index.ts';
+import { isObject, leftover, nested, type Fields, type Sides } from '../../shared/vendor-bag.ts';
+import { bag } from './bag.ts';
+import { audioType, isUrl, readUrl, type MediaBlock } from './media.ts';
+import { readReasoning } from './reasoning.ts';
+import type { WireAssistantMessage, WireContent, WireMessage, WirePart, WireToolCall } from './wire.ts';
+
+const cacheTimes = ['5m', '30m', '1h'] as const;
+/** The vendor whose file ids this wire speaks of. */
+export const fileVendor = 'openai';
+
+export function decodeMessages(messages: readonly WireMessage[]): Turn[] {
+  /** Ids made up for calls of the former kind, which have none; by the function's name, the latest. */
+  const formerCalls = new Map<string, string>();
+  return messages.map((message, index) => {
+    if (message.role === 'assistant' && message.function_call) formerCalls.set(message.function_call.name, `call_${index}`);
+    return decodeMessage(message, index, formerCalls);
+  });
+}
+
+const contentFields = new Set(['role', 'content', 'name']);
+const toolFields = new Set([...contentFields, 'tool_call_id']);
+
+function decodeMessage(message: WireMessage, index: number, formerCalls: ReadonlyMap<string, string>): Turn {
+  if (message.role === 'assistant') return decodeAssistant(message, index);
+  if (message.role === 'function') {
+    const { content, name } = message;
+    const callId = formerCalls.get(name) ?? `call_${name}`;
+    const text: Block[] = [{ type: 'tool-result', callId, name, content: content === null ? [] : [{ type: 'text', text: content }] }];
+    return { role: 'tool', blocks: text, ...bag.keep(leftover(message, contentFields), ['function']) };
+  }
+  const content = decodeContent(message.content);
+  const name = message.name ?? undefined;
+  if (message.role === 'tool') {
+    const parts = content.filter((block) => block.type === 'text' || block.type === 'media');
+    return { role: 'tool', blocks: [{ type: 'tool-result', callId: message.tool_call_id, content: parts }], name, ...bag.keep(leftover(message, toolFields), formOf(message.content)) };
+  }
+  return { role: message.role, blocks: content, name, ...bag.keep(leftover(message, contentFields), formOf(message.content)) };
+}
+
+const assistantFields = new Set([...contentFields, 'tool_calls', 'function_call', 'refusal']);
+
+function decodeAssistant(message: WireAssistantMessage, index: number): Turn {
+  const reasoning = readReasoning(message);
+  const blocks: Block[] = [...reasoning.blocks, ...decodeContent(message.content ?? [])];
+  if (typeof message.refusal === 'string') blocks.push({ type: 'refusal', text: message.refusal, ...bag.keep({}, ['field']) });
+  for (const call of message.tool_calls ?? []) blocks.push(decodeCall(call));
+  if (message.function_call) {
+    const { name, arguments: text } = message.function_call;
+    const rest = leftover(message.function_call, new Set(['name', 'arguments']));
+    blocks.push({ type: 'tool-call', id: `call_${index}`, name, arguments: text, ...bag.keep(rest, ['function']) });
+  }
+  const known = new Set([...assistantFields, ...reasoning.read]);
+  return { role: 'assistant', blocks, name: message.name ?? undefined, ...bag.keep(leftover(message, known), 'content' in message ? formOf(message.content) : ['no-content']) };
+}
+
+function formOf(content: WireContent | null | undefined): string[] {
+  return Array.isArray(content) ? ['parts'] : [];
+}
+
+function decodeContent(content: WireContent): Block[] {
+  return typeof content === 'string' ? [{ type: 'text', text: content }] : content.map(decodePart);
+}
+
+const textFields = new Set(['type', 'text', 'prompt_cache_breakpoint']);
+const refusalFields = new Set(['type', 'refusal']);
+
+function decodePart(part: WirePart): Block {
+  if (part.type === 'text') return { type: 'text', text: part.text, ...decodeCache(part), ...bag.keep({ ...leftover(part, textFields), ...cacheLeft(part) }) };
+  if (part.type === 'refusal') return { type: 'refusal', text: part.refusal, ...bag.keep(leftover(part, refusalFields)) };
+  return { ...decodeMedia(part), ...decodeCache(part) };
+}
+
+type MediaPart = Exclude<WirePart, { type: 'text' } | { type: 'refusal' }>;
+
+/** What a media part leaves over, outside and inside the object that bears its type's name. */
+function keepMedia(part: MediaPart, name: string, inner: object, known: readonly string[], form: readonly string[]): Sides {
+  const outside = leftover(part, new Set(['type', 'prompt_cache_breakpoint', name]));
+  return bag.keep({ ...outside, ...cacheLeft(part), ...nested(name, leftover(inner, new Set(known))) }, form);
+}
+
+function decodeMedia(part: MediaPart): MediaBlock {
+  if (part.type === 'image_url') {
+    const { url, detail } = part.image_url;
+    const { source, mediaType, form } = readUrl(url);
+    return { type: 'media', kind: 'image', source, mediaType, detail: detail ?? undefined, ...keepMedia(part, 'image_url', part.image_url, ['url', 'detail'], form) };
+  }
+  if (part.type === 'input_audio') {
+    const { data, format } = part.input_audio;
+    return { type: 'media', kind: 'audio', source: { type: 'base64', data }, mediaType: audioType(format), ...keepMedia(part, 'input_audio', part.input_audio, ['data', 'format'], []) };
+  }
+  const { file_data: data, file_id: id, filename } = part.file;
+  const name = filename ?? undefined;
+  if (!data) {
+    const source = { type: 'file' as const, vendor: fileVendor, id: id ?? '' };
+    return { type: 'media', kind: 'document', source, filename: name, ...keepMedia(part, 'file', part.file, ['file_id', 'filename'], []) };
+  }
+  const { source, mediaType, form } = isUrl(data) ? readUrl(data) : { source: { type: 'base64' as const, data }, mediaType: undefined, form: ['bare'] };
+  return { type: 'media', kind: 'document', source, mediaType, filename: name, ...keepMedia(part, 'file', part.file, ['file_data', 'filename'], form) };
+}
+
+type Breakpoint = Exclude<WirePart, { type: 'refusal' }>['prompt_cache_breakpoint'];
+
+function cacheTime(ttl: unknown): (typeof cacheTimes)[number] | undefined {
+  return cacheTimes.find((time) => time === ttl);
+}
+
+function decodeCache({ prompt_cache_breakpoint: mark }: { prompt_cache_breakpoint?: Breakpoint }): Pick<MediaBlock, 'cache'> {
+  return mark ? { cache: { ttl: cacheTime(mark.ttl) } } : {};
+}
+
+/** Of a cache mark, what the canonical one does not say. */
+function cacheLeft({ prompt_cache_breakpoint: mark }: { prompt_cache_breakpoint?: Breakpoint }): Fields {
+  return mark ? nested('prompt_cache_breakpoint', leftover(mark, new Set(cacheTime(mark.ttl) ? ['mode', 'ttl'] : ['mode']))) : {};
+}
+
+/** Google's chat layer hangs its thought signatures on tool calls: `extra_content.google.thought_signature`. */
+export function readSignatures(extra: unknown): { opaque: Opaque[]; rest: Fields } {
+  if (!isObject(extra)) return { opaque: [], rest: {} };
+  const opaque: Opaque[] = [];
+  const rest = Object.entries(extra).map(([vendor, fields]): Fields => {
+    const value = isObject(fields) ? fields['thought_signature'] : undefined;
+    if (!isObject(fields) || typeof value !== 'string') return { [vendor]: fields };
+    opaque.push({ vendor, kind: 'signature', value });
+    return nested(vendor, leftover(fields, new Set(['thought_signature'])));
+  });
+  return { opaque, rest: Object.assign({}, ...rest) };
+}
+
+function decodeCall(call: WireToolCall): Block {
+  const { opaque, rest: extra } = readSignatures(call.extra_content);
+  const inner = call.type === 'function' ? call.function : call.custom;
+  const inside = leftover(inner, new Set(call.type === 'function' ? ['name', 'arguments'] : ['name', 'input']));
+  const fields = { ...leftover(call, new Set(['id', 'type', call.type, 'extra_content'])), ...nested(call.type, inside), ...nested('extra_content', extra) };
+  const sealed = opaque.length > 0 ? { opaque } : {};
+  if (call.type === 'custom') return { type: 'tool-call', id: call.id, name: call.custom.name, arguments: call.custom.input, custom: true, ...sealed, ...bag.keep(fields) };
+  return { type: 'tool-call', id: call.id, name: call.function.name, arguments: call.function.arguments, ...sealed, ...bag.keep(fields) };
+}

@@ -1,0 +1,197 @@
+/**
+ * A client's request to the canonical form: one turn for each message, in order. What has no canonical name and
+ * how things were spelt is kept beside them, so that the encoder of this protocol can restore the request.
+ */
+import type { CanonicalRequest, Tool } from '../../../core/index.ts';
+import { leftover, nested, type Fields } from '../../shared/vendor-bag.ts';
+import { bag, protocolName } from './bag.ts';
+import { decodeMessages } from './decode-messages.ts';
+import type { WireOwnTool, WireRequest, WireTool, WireToolReference } from './wire.ts';
+
+type ToolChoice = NonNullable<CanonicalRequest['toolChoice']>;
+type Format = NonNullable<CanonicalRequest['format']>;
+
+/** Fields that are read into a canonical one, whole: whatever they held stands there. */
+const readWhole = new Set([
+  'model', 'messages', 'stream', 'tools', 'parallel_tool_calls', 'max_tokens', 'max_completion_tokens', 'n', 'temperature', 'top_p',
+  'frequency_penalty', 'presence_penalty', 'seed', 'stop', 'logprobs', 'top_logprobs', 'verbosity', 'reasoning_effort', 'modalities',
+  'user', 'metadata', 'service_tier', 'prompt_cache_key', 'web_search_options',
+  // Read in part, below; the rest of them is kept with the others.
+  'stream_options', 'tool_choice', 'response_format', 'functions', 'function_call', 'reasoning', 'safety_identifier',
+]);
+
+export function decodeRequest(wire: WireRequest, text: string): CanonicalRequest {
+  const reasoning = decodeReasoning(wire);
+  const user = wire.user ?? wire.safety_identifier ?? undefined;
+  const calling = decodeCalling(wire);
+  // How to route is the gateway's own business, and told in the preferences.
+  const { provider: _preferences, ...vendorsOwn } = wire;
+  return {
+    model: wire.model,
+    stream: wire.stream ?? false,
+    turns: decodeMessages(wire.messages),
+    tools: calling.tools,
+    toolChoice: calling.choice,
+    parallelToolCalls: wire.parallel_tool_calls ?? undefined,
+    outputLimit: leastLimit(wire),
+    candidates: wire.n ?? undefined,
+    temperature: wire.temperature ?? undefined,
+    topP: wire.top_p ?? undefined,
+    frequencyPenalty: wire.frequency_penalty ?? undefined,
+    presencePenalty: wire.presence_penalty ?? undefined,
+    seed: exactSeed(wire.seed, text),
+    stop: typeof wire.stop === 'string' ? [wire.stop] : (wire.stop ?? undefined),
+    logprobs: wire.logprobs ? { top: wire.top_logprobs ?? undefined } : undefined,
+    format: decodeFormat(wire.response_format),
+    verbosity: wire.verbosity ?? undefined,
+    reasoning: reasoning.value,
+    modalities: wire.modalities ?? undefined,
+    user,
+    metadata: wire.metadata ?? undefined,
+    serviceTier: wire.service_tier ?? undefined,
+    cacheKey: wire.prompt_cache_key ?? undefined,
+    ...bag.keep({ ...leftover(vendorsOwn, readWhole), ...partsLeft(wire), ...reasoning.rest }, ['read', ...spelling(wire), ...calling.form, ...reasoning.form]),
+  };
+}
+
+/** Where both names of the limit are used, neither may be passed. */
+export function leastLimit({ max_tokens: former, max_completion_tokens: current }: WireRequest): number | undefined {
+  return former && current ? Math.min(former, current) : (former ?? current ?? undefined);
+}
+
+/** Spellings that say no more than others do, and are restored. */
+function spelling(wire: WireRequest): string[] {
+  const form: string[] = [];
+  if (wire.stream === false) form.push('stream-false');
+  if (typeof wire.stop === 'string') form.push('stop-string');
+  if (wire.logprobs === false) form.push('logprobs-false');
+  if (wire.top_logprobs === 0 && !wire.logprobs) form.push('top-logprobs-zero');
+  if (typeof wire.user !== 'string' && typeof wire.safety_identifier === 'string') form.push('safety-identifier');
+  return form;
+}
+
+const includeUsage = new Set(['include_usage']);
+const formatType = new Set(['type', 'json_schema']);
+
+/** Of the fields that are read in part, the rest. */
+function partsLeft(wire: WireRequest): Fields {
+  return {
+    ...nested('stream_options', leftover(wire.stream_options ?? {}, includeUsage)),
+    ...nested('response_format', leftover(wire.response_format ?? {}, formatType)),
+    ...(typeof wire.user === 'string' && typeof wire.safety_identifier === 'string' ? { safety_identifier: wire.safety_identifier } : {}),
+    ...(wire.tools && wire.functions ? { functions: wire.functions } : {}),
+    ...(wire.tool_choice && wire.function_call ? { function_call: wire.function_call } : {}),
+  };
+}
+
+interface Calling {
+  readonly tools: Tool[] | undefined;
+  readonly choice: ToolChoice | undefined;
+  readonly form: readonly string[];
+}
+
+/** Tools in either generation: `functions` and `function_call` are the former names of `tools` and `tool_choice`. */
+function decodeCalling(wire: WireRequest): Calling {
+  const form: string[] = [];
+  let tools = wire.tools?.map(decodeTool);
+  if (!wire.tools && wire.functions) {
+    form.push('functions');
+    tools = wire.functions.map((definition) => decodeTool({ type: 'function', function: definition }));
+  }
+  if (wire.web_search_options) {
+    if (!tools) form.push('no-tools');
+    tools = [...(tools ?? []), { type: 'hosted', protocol: protocolName, kind: 'web-search', value: wire.web_search_options, ...bag.keep({}, ['options']) }];
+  }
+  const former = wire.function_call;
+  if (wire.tool_choice || !former) return { tools, choice: decodeChoice(wire.tool_choice), form };
+  const choice: ToolChoice = typeof former === 'string' ? { mode: former } : { mode: 'one', names: [former.name], ...bag.keep(nested('function', leftover(former, namedOnly))) };
+  return { tools, choice, form: [...form, 'function-call'] };
+}
+
+const functionFields = new Set(['name', 'description', 'parameters', 'strict']);
+const customFields = new Set(['name', 'description', 'format']);
+
+/** What is left of an object and of the one inside it that bears the type's name. */
+function leftoverInside(outer: object, name: string, inner: object, innerKnown: ReadonlySet<string>): Fields {
+  return { ...leftover(outer, new Set(['type', name])), ...nested(name, leftover(inner, innerKnown)) };
+}
+
+export function isOwnTool(tool: WireTool): tool is WireOwnTool {
+  return tool.type === 'function' || tool.type === 'custom';
+}
+
+function decodeTool(tool: WireTool): Tool {
+  if (!isOwnTool(tool)) return { type: 'hosted', protocol: protocolName, kind: tool.type.includes('web_search') ? 'web-search' : 'other', value: tool };
+  if (tool.type === 'custom') {
+    const { name, description, format } = tool.custom;
+    return { type: 'custom', name, description: description ?? undefined, format: format ?? undefined, ...bag.keep(leftoverInside(tool, 'custom', tool.custom, customFields)) };
+  }
+  const { name, description, parameters, strict } = tool.function;
+  return {
+    type: 'function',
+    name,
+    description: description ?? undefined,
+    schema: parameters ?? undefined,
+    strict: strict ?? undefined,
+    ...bag.keep(leftoverInside(tool, 'function', tool.function, functionFields)),
+  };
+}
+
+const namedOnly = new Set(['name']);
+const allowedFields = new Set(['mode', 'tools']);
+
+function decodeChoice(choice: WireRequest['tool_choice']): ToolChoice | undefined {
+  if (!choice) return undefined;
+  if (typeof choice === 'string') return { mode: choice };
+  if (choice.type === 'function') return { mode: 'one', names: [choice.function.name], ...bag.keep(leftoverInside(choice, 'function', choice.function, namedOnly)) };
+  if (choice.type === 'custom') return { mode: 'one', names: [choice.custom.name], ...bag.keep(leftoverInside(choice, 'custom', choice.custom, namedOnly)) };
+  const { mode, tools } = choice.allowed_tools;
+  const rest = leftoverInside(choice, 'allowed_tools', choice.allowed_tools, allowedFields);
+  return { mode: 'subset', names: tools.map(referredName), required: mode === 'required', ...bag.keep(rest) };
+}
+
+function referredName(reference: WireToolReference): string {
+  return reference.type === 'function' ? reference.function.name : reference.custom.name;
+}
+
+const schemaFields = new Set(['name', 'description', 'schema', 'strict']);
+
+function decodeFormat(format: WireRequest['response_format']): Format | undefined {
+  if (!format) return undefined;
+  if (format.type === 'text') return { type: 'text' };
+  if (format.type === 'json_object') return { type: 'json' };
+  const { name, description, schema, strict } = format.json_schema;
+  return { type: 'schema', name, description: description ?? undefined, schema: schema ?? undefined, strict: strict ?? undefined, ...bag.keep(leftover(format.json_schema, schemaFields)) };
+}
+
+const reasoningFields = ['effort', 'max_tokens'];
+
+interface ReadReasoning {
+  readonly value: CanonicalRequest['reasoning'];
+  readonly rest: Fields;
+  readonly form: readonly string[];
+}
+
+/** The vendor's own field, or OpenRouter's object where that field is not used. */
+function decodeReasoning({ reasoning_effort: effort, reasoning }: WireRequest): ReadReasoning {
+  if (!reasoning) return { value: effort ? { effort } : undefined, rest: {}, form: [] };
+  if (effort) return { value: { effort }, rest: { reasoning }, form: [] };
+  const value = { effort: reasoning.effort ?? undefined, budget: reasoning.max_tokens ?? undefined, display: reasoning.exclude ? ('none' as const) : undefined };
+  const known = new Set(reasoning.exclude ? [...reasoningFields, 'exclude'] : reasoningFields);
+  return { value, rest: nested('reasoning', leftover(reasoning, known)), form: ['reasoning-object'] };
+}
+
+/**
+ * A seed may be larger than a double holds exactly; its digits are then looked up in the text. Only the seed of
+ * the outermost object counts: tools and metadata may use the word as well.
+ */
+function exactSeed(seed: number | null | undefined, text: string): number | string | undefined {
+  if (typeof seed !== 'number') return undefined;
+  if (Number.isSafeInteger(seed)) return seed;
+  const digits = new Map<unknown, string>();
+  const root: unknown = JSON.parse(text, function (this: unknown, key: string, value: unknown, context?: { source?: string }) {
+    if (key === 'seed' && context?.source !== undefined) digits.set(this, context.source);
+    return value;
+  });
+  return digits.get(root) ?? seed;
+}

@@ -1,0 +1,140 @@
+/**
+ * Canonical turns as messages. A turn that holds tool results becomes one tool message for each; media inside a
+ * result, which a tool message cannot hold, follows in a user message behind all results of the step.
+ */
+import type { Block, Turn } from '../../../core/index.ts';
+import { overlay, type Fields } from '../../shared/vendor-bag.ts';
+import { bag } from './bag.ts';
+import { encodePart, joinParts, type Encoding } from './encode-parts.ts';
+import { wrapInput } from './custom-tools.ts';
+import { writeReasoning, type ReasoningBlock } from './reasoning.ts';
+
+type ToolResult = Extract<Block, { type: 'tool-result' }>;
+type ToolCall = Extract<Block, { type: 'tool-call' }>;
+
+/** A block with its canonical path. */
+interface Placed<Kind extends Block = Block> {
+  readonly block: Kind;
+  readonly path: string;
+}
+
+export function encodeMessages(turns: readonly Turn[], encoding: Encoding): Fields[] {
+  const messages: Fields[] = [];
+  let shown: Fields[] = [];
+  let files = 0;
+  const showMedia = (): void => {
+    if (shown.length > 0) messages.push({ role: 'user', content: shown });
+    shown = [];
+  };
+  for (const [index, turn] of turns.entries()) {
+    const placed = turn.blocks.map((block, position): Placed => ({ block, path: `turns[${index}].blocks[${position}]` }));
+    const others = placed.filter(({ block }) => block.type !== 'tool-result');
+    for (const { block, path } of placed) {
+      if (block.type !== 'tool-result') continue;
+      const { message, media } = encodeResult(turn, block, path, encoding, files);
+      messages.push(message);
+      shown.push(...media);
+      files += media.length / 2;
+    }
+    if (others.length === 0 && placed.length > 0) continue;
+    showMedia();
+    messages.push(turn.role === 'assistant' ? encodeAssistant(turn, others, encoding) : encodeSpoken(turn, others, encoding));
+  }
+  showMedia();
+  return messages;
+}
+
+/** A tool message, and the media that has to follow it: for each a line that names it, and the part itself. */
+function encodeResult(turn: Turn, result: ToolResult, path: string, encoding: Encoding, files: number): { message: Fields; media: Fields[] } {
+  const form = bag.form(turn);
+  const texts: Fields[] = [];
+  const media: Fields[] = [];
+  for (const [position, block] of result.content.entries()) {
+    const part = encodePart(block, `${path}.content[${position}]`, encoding);
+    if (part && block.type === 'media' && part['type'] !== 'text') {
+      const name = `file ${files + media.length / 2 + 1}`;
+      texts.push({ type: 'text', text: `See ${name}.` });
+      media.push({ type: 'text', text: `This is ${name}:` }, part);
+    } else if (part) {
+      texts.push(part);
+    }
+  }
+  if (result.isError) encoding.lose(`${path}.isError`, 'chat-completions has no mark for failed tools');
+  const content = joinParts(texts, form, '\n\n');
+  const fields = bag.fields(turn);
+  if (form.includes('function')) return { message: overlay(fields, { role: 'function', name: result.name, content: content ?? null }), media };
+  return { message: overlay(fields, { role: 'tool', tool_call_id: result.callId, name: turn.name, content: content ?? '' }), media };
+}
+
+function roleOf({ role }: Turn, { extras }: Encoding): string {
+  // Most vendors know no developer; they read the system's words alike.
+  if (role === 'developer') return extras ? 'developer' : 'system';
+  return role === 'system' ? 'system' : 'user';
+}
+
+function encodeSpoken(turn: Turn, placed: readonly Placed[], encoding: Encoding): Fields {
+  const instructs = turn.role === 'system' || turn.role === 'developer';
+  const parts = placed.flatMap(({ block, path }): Fields[] => {
+    if (block.type !== 'text' && (block.type !== 'media' || instructs)) {
+      encoding.lose(path, `a ${turn.role} message has no place for it`);
+      return [];
+    }
+    const part = encodePart(block, path, encoding);
+    return part ? [part] : [];
+  });
+  const content = joinParts(parts, bag.form(turn), '\n\n');
+  return overlay(bag.fields(turn), { role: roleOf(turn, encoding), name: turn.name, content: content ?? '' });
+}
+
+function encodeAssistant(turn: Turn, placed: readonly Placed[], encoding: Encoding): Fields {
+  const spoken: Fields[] = [];
+  const reasoning: ReasoningBlock[] = [];
+  const calls: Fields[] = [];
+  const fields: Record<string, unknown> = {};
+  for (const { block, path } of placed) {
+    if (block.type === 'text') {
+      const part = encodePart(block, path, encoding);
+      if (part) spoken.push(part);
+    } else if (block.type === 'reasoning') {
+      if (isReplayable(block, encoding)) reasoning.push(block);
+      else encoding.lose(path, 'reasoning is only given back to the vendor it came from');
+    } else if (block.type === 'refusal') {
+      if (bag.form(block).includes('field') || (!encoding.own && encoding.extras)) fields['refusal'] = block.text;
+      else spoken.push(encoding.own ? overlay(bag.fields(block), { type: 'refusal', refusal: block.text }) : { type: 'text', text: block.text });
+    } else if (block.type === 'tool-call') {
+      if (bag.form(block).includes('function')) fields['function_call'] = overlay(bag.fields(block), { name: block.name, arguments: block.arguments });
+      else calls.push(encodeCall({ block, path }, encoding));
+    } else {
+      encoding.lose(path, 'an assistant message has no place for it');
+    }
+  }
+  const form = bag.form(turn);
+  const empty = calls.length > 0 || Object.keys(fields).length > 0 || bag.fields(turn)['audio'] ? null : '';
+  const content = joinParts(spoken, form, '') ?? (form.includes('no-content') ? undefined : empty);
+  return overlay(bag.fields(turn), {
+    role: 'assistant',
+    name: turn.name,
+    content,
+    ...writeReasoning(reasoning),
+    ...fields,
+    tool_calls: calls.length > 0 ? calls : undefined,
+  });
+}
+
+/** Sealed state is for its own vendor; reasoning read in another protocol and not sealed belongs to nobody known. */
+function isReplayable(block: ReasoningBlock, { owner }: Encoding): boolean {
+  const { opaque = [] } = block;
+  const fits = opaque.every(({ vendor }) => vendor === owner || vendor === '');
+  return fits && (bag.form(block).length > 0 || opaque.some(({ vendor }) => vendor === owner));
+}
+
+function encodeCall({ block, path }: Placed<ToolCall>, { own, extras, owner, lose }: Encoding): Fields {
+  const { id, name, arguments: text, custom, namespace, opaque = [] } = block;
+  if (namespace !== undefined) lose(`${path}.namespace`, 'chat-completions has no namespaces for tools');
+  const kept = opaque.filter(({ vendor }) => vendor === owner || vendor === '');
+  if (kept.length < opaque.length) lose(`${path}.opaque`, 'sealed state is only given back to the vendor it came from');
+  const signatures = Object.fromEntries(kept.map(({ vendor, value }) => [vendor, { thought_signature: value }]));
+  const extra = kept.length > 0 ? { extra_content: signatures } : {};
+  if (custom && (own || extras)) return overlay(bag.fields(block), { id, type: 'custom', custom: { name, input: text }, ...extra });
+  return overlay(bag.fields(block), { id, type: 'function', function: { name, arguments: custom ? wrapInput(text) : text }, ...extra });
+}

@@ -1,0 +1,106 @@
+/**
+ * Canonical text and media as the content of a message. A part that this wire has no words for is told as lost;
+ * content without which the answer would be worthless (a video, another vendor's file) refuses the call.
+ */
+import { GatewayError, type Block } from '../../../core/index.ts';
+import { overlay, type Fields } from '../../shared/vendor-bag.ts';
+import { bag } from './bag.ts';
+import { fileVendor } from './decode-messages.ts';
+import { audioFormat, writeUrl, type MediaBlock } from './media.ts';
+
+/** What the encoding of one request goes by. */
+export interface Encoding {
+  /** Whether the request was read in this protocol: then what the client wrote is restored. */
+  readonly own: boolean;
+  /** Whether the later additions to the wire may be used. */
+  readonly extras: boolean;
+  /** The owner of the model: the only one who understands state that was sealed for it. */
+  readonly owner: string;
+  lose(path: string, reason: string): void;
+}
+
+type TextBlock = Extract<Block, { type: 'text' }>;
+export type ContentBlock = TextBlock | MediaBlock;
+
+function cacheMark({ cache }: ContentBlock, path: string, { own, extras, lose }: Encoding): Fields | undefined {
+  if (!cache) return undefined;
+  if (!extras) {
+    lose(`${path}.cache`, 'the model takes no cache marks');
+    return undefined;
+  }
+  if (own || cache.ttl === undefined || cache.ttl === '30m') return { mode: 'explicit', ttl: cache.ttl };
+  lose(`${path}.cache.ttl`, 'chat-completions has no such time to live');
+  return { mode: 'explicit' };
+}
+
+/** One part of a message's content; undefined where it is lost. */
+export function encodePart(block: ContentBlock, path: string, encoding: Encoding): Fields | undefined {
+  const wire = block.type === 'text' ? { type: 'text', text: block.text } : encodeMedia(block, path, encoding);
+  return wire && overlay(bag.fields(block), { ...wire, prompt_cache_breakpoint: cacheMark(block, path, encoding) });
+}
+
+function encodeMedia(block: MediaBlock, path: string, encoding: Encoding): Fields | undefined {
+  if (block.kind === 'video') throw new GatewayError('unsupported_parameter', 'This model is reached by a protocol that takes no video.', { param: path });
+  if (block.source.type === 'file') return encodeVendorFile(block, block.source, path);
+  if (block.kind === 'image') return encodeImage(block, path, encoding);
+  if (block.kind === 'audio') return encodeAudio(block, path, encoding);
+  return encodeDocument(block, path, encoding);
+}
+
+function encodeVendorFile({ filename }: MediaBlock, { vendor, id }: { vendor: string; id: string }, path: string): Fields {
+  if (vendor === fileVendor) return { type: 'file', file: { file_id: id, filename } };
+  throw new GatewayError('unsupported_parameter', `A file kept by ${vendor} cannot be read by the provider of this model; send its content instead.`, { param: path });
+}
+
+const details: ReadonlySet<string | undefined> = new Set([undefined, 'auto', 'low', 'high', 'original']);
+
+function encodeImage(block: MediaBlock, path: string, { lose }: Encoding): Fields | undefined {
+  const url = writeUrl(block, bag.form(block));
+  if (url === undefined) {
+    lose(path, 'not an image chat-completions can carry');
+    return undefined;
+  }
+  if (details.has(block.detail)) return { type: 'image_url', image_url: { url, detail: block.detail } };
+  lose(`${path}.detail`, 'chat-completions has no such detail');
+  return { type: 'image_url', image_url: { url } };
+}
+
+function encodeAudio({ source, mediaType }: MediaBlock, path: string, { lose }: Encoding): Fields | undefined {
+  const format = audioFormat(mediaType);
+  if (source.type === 'base64' && format) return { type: 'input_audio', input_audio: { data: source.data, format } };
+  lose(path, 'chat-completions takes audio as WAV or MP3 data only');
+  return undefined;
+}
+
+/** This wire's files are PDFs; a text document is said as text, under its name. */
+function encodeDocument(block: MediaBlock, path: string, { own, lose }: Encoding): Fields | undefined {
+  const { source, mediaType, title, filename = title } = block;
+  const form = bag.form(block);
+  if (source.type === 'text') return textDocument(source.text, filename);
+  if (source.type === 'base64' && !own && mediaType?.startsWith('text/')) return textDocument(Buffer.from(source.data, 'base64').toString('utf8'), filename);
+  if (source.type === 'base64') {
+    const data = form.includes('bare') ? source.data : writeUrl(block, form);
+    return { type: 'file', file: { file_data: data, filename: filename ?? (own ? undefined : 'document.pdf') } };
+  }
+  if (own) return { type: 'file', file: { file_data: writeUrl(block, form), filename } };
+  lose(path, 'chat-completions takes documents as data only');
+  return undefined;
+}
+
+function textDocument(text: string, filename: string | undefined): Fields {
+  return { type: 'text', text: filename === undefined ? text : `${filename}:\n\n${text}` };
+}
+
+function isPlainText(part: Fields): part is { type: 'text'; text: string } {
+  return part['type'] === 'text' && typeof part['text'] === 'string' && Object.values(part).filter((value) => value !== undefined).length === 2;
+}
+
+/**
+ * Parts as a message's content. Plain text is one string, which every vendor takes; parts that a client wrote as
+ * parts stay so. Undefined where there are none.
+ */
+export function joinParts(parts: readonly Fields[], form: readonly string[], separator: string): string | readonly Fields[] | undefined {
+  if (form.includes('parts')) return parts;
+  if (parts.length === 0) return undefined;
+  return parts.every(isPlainText) ? parts.map(({ text }) => text).join(separator) : parts;
+}

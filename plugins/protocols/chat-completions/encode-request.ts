@@ -1,0 +1,146 @@
+/**
+ * A canonical request as a body of this wire, fitted to what the model can take. What this protocol read itself is
+ * restored as it stood; what has no place here is told as lost, by its canonical path.
+ */
+import type { CanonicalRequest, EncodedRequest, Loss, Model } from '../../../core/index.ts';
+import { effortFor, nearestEffort } from '../../shared/reasoning-effort.ts';
+import { foreignFields, overlay, type Fields } from '../../shared/vendor-bag.ts';
+import { bag, protocolName } from './bag.ts';
+import { encodeMessages } from './encode-messages.ts';
+import type { Encoding } from './encode-parts.ts';
+import { encodeTools } from './encode-tools.ts';
+
+declare global {
+  interface JSON {
+    /** What `JSON.stringify` writes as it is: the way to send a number that no double holds. */
+    rawJSON(text: string): unknown;
+  }
+}
+
+export function encodeRequest(request: CanonicalRequest, model: Model, outputLimit: number | undefined): EncodedRequest {
+  const losses: Loss[] = [];
+  const own = bag.form(request).includes('read');
+  const { capabilities } = model;
+  const encoding: Encoding = {
+    own,
+    extras: own || capabilities.chatExtras,
+    owner: model.id.slice(0, model.id.indexOf('/')),
+    lose: (path, reason) => void losses.push({ path, reason }),
+  };
+  const limit = outputLimit ?? request.outputLimit;
+  const body = overlay(fitting(bag.fields(request), model, encoding), {
+    model: model.upstream,
+    messages: encodeMessages(request.turns, encoding),
+    ...encodeStream(request),
+    ...(limit === undefined ? {} : { [capabilities.outputLimitField]: limit }),
+    n: request.candidates,
+    ...encodeTools(request, model, encoding),
+    ...encodeSampling(request, model, encoding),
+    ...encodeReasoning(request, model, encoding),
+    response_format: encodeFormat(request, model, encoding),
+    modalities: request.modalities,
+    ...encodeExtras(request, encoding),
+  });
+  return { body, losses: [...losses, ...foreignFields(request, protocolName)] };
+}
+
+function encodeStream(request: CanonicalRequest): Fields {
+  if (!request.stream) return { stream: bag.form(request).includes('stream-false') ? false : undefined };
+  return { stream: true, stream_options: { include_usage: true } };
+}
+
+/** What a vendor answers 400 to where its model does not sample as asked. */
+const samplingFields = new Set(['temperature', 'top_p', 'frequency_penalty', 'presence_penalty', 'logprobs', 'top_logprobs', 'logit_bias']);
+/** What a list of supported parameters, where a model has one, is complete about. */
+const listedFields = new Set([...samplingFields, 'seed', 'stop']);
+
+function takes({ capabilities, supportedParameters }: Model, field: string): boolean {
+  if (!capabilities.sampling && samplingFields.has(field)) return false;
+  return supportedParameters.length === 0 || !listedFields.has(field) || supportedParameters.includes(field);
+}
+
+/** The fields of this protocol that have no canonical name, without those the model does not take. */
+function fitting(fields: Fields, model: Model, { lose }: Encoding): Fields {
+  return Object.fromEntries(
+    Object.entries(fields).filter(([name, value]) => {
+      const fits = value === null || takes(model, name);
+      if (!fits) lose(name, 'the model does not take it');
+      return fits;
+    }),
+  );
+}
+
+function encodeSampling(request: CanonicalRequest, model: Model, { lose }: Encoding): Fields {
+  const form = bag.form(request);
+  const { stop, logprobs, seed } = request;
+  if (request.topK !== undefined) lose('topK', 'chat-completions has no such field');
+  if (stop && stop.length > mostStops) lose('stop', `chat-completions takes ${mostStops} stop sequences, the others are left out`);
+  const [only] = stop ?? [];
+  const rows = [
+    ['temperature', 'temperature', request.temperature],
+    ['topP', 'top_p', request.topP],
+    ['frequencyPenalty', 'frequency_penalty', request.frequencyPenalty],
+    ['presencePenalty', 'presence_penalty', request.presencePenalty],
+    ['seed', 'seed', typeof seed === 'string' ? JSON.rawJSON(seed) : seed],
+    ['stop', 'stop', form.includes('stop-string') && stop?.length === 1 ? only : stop?.slice(0, mostStops)],
+    ['logprobs', 'logprobs', logprobs ? true : form.includes('logprobs-false') ? false : undefined],
+    ['logprobs.top', 'top_logprobs', logprobs?.top ?? (form.includes('top-logprobs-zero') ? 0 : undefined)],
+  ] as const;
+  const fields: Record<string, unknown> = {};
+  for (const [path, field, value] of rows) {
+    if (value === undefined) continue;
+    if (takes(model, field)) fields[field] = value;
+    else lose(path, 'the model does not take it');
+  }
+  return fields;
+}
+
+const mostStops = 4;
+
+function encodeReasoning(request: CanonicalRequest, { capabilities }: Model, { own, lose }: Encoding): Fields {
+  const { reasoning } = request;
+  if (!reasoning) return {};
+  const { effort, budget, display } = reasoning;
+  if (bag.form(request).includes('reasoning-object')) return { reasoning: { effort, max_tokens: budget, exclude: display === 'none' ? true : undefined } };
+  const { style, efforts } = capabilities.reasoning;
+  const wanted = effort ?? (budget === undefined ? undefined : effortFor(budget));
+  if (style === 'none') {
+    if (wanted !== undefined && wanted !== 'none') lose('reasoning', 'the model does not reason');
+    return {};
+  }
+  if (display === 'none') lose('reasoning.display', 'chat-completions cannot ask for hidden reasoning');
+  if (wanted === undefined) return {};
+  const sent = nearestEffort(wanted, own ? undefined : efforts);
+  if (effort === undefined || budget !== undefined) lose('reasoning.budget', `sent as effort "${sent}"`);
+  else if (sent !== wanted) lose('reasoning.effort', `sent as "${sent}"`);
+  return { reasoning_effort: sent };
+}
+
+function encodeFormat({ format }: CanonicalRequest, { capabilities }: Model, { lose }: Encoding): Fields | undefined {
+  if (!format || format.type === 'text') return format && { type: 'text' };
+  if (!capabilities.structuredOutput) {
+    lose('format', 'the model has no structured output');
+    return undefined;
+  }
+  if (format.type === 'json') return { type: 'json_object' };
+  const { name = 'answer', description, schema, strict } = format;
+  return { type: 'json_schema', json_schema: overlay(bag.fields(format), { name, description, schema, strict }) };
+}
+
+/** Fields that only some vendors know, and others refuse. */
+function encodeExtras(request: CanonicalRequest, { extras, lose }: Encoding): Fields {
+  const userField = bag.form(request).includes('safety-identifier') ? 'safety_identifier' : 'user';
+  const rows = [
+    ['verbosity', 'verbosity', request.verbosity],
+    ['metadata', 'metadata', request.metadata],
+    ['serviceTier', 'service_tier', request.serviceTier],
+    ['cacheKey', 'prompt_cache_key', request.cacheKey],
+  ] as const;
+  const fields: Record<string, unknown> = { [userField]: request.user };
+  for (const [path, field, value] of rows) {
+    if (value === undefined) continue;
+    if (extras) fields[field] = value;
+    else lose(path, 'the model does not take it');
+  }
+  return fields;
+}

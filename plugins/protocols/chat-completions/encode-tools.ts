@@ -1,0 +1,69 @@
+/** Tools, and the choice among them, as this wire names them; in the former names where a client used those. */
+import type { CanonicalRequest, Model, Tool } from '../../../core/index.ts';
+import { isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
+import { bag, protocolName } from './bag.ts';
+import { asFunction } from './custom-tools.ts';
+import type { Encoding } from './encode-parts.ts';
+
+export function encodeTools(request: CanonicalRequest, model: Model, encoding: Encoding): Fields {
+  const { capabilities, supportedParameters } = model;
+  const { lose } = encoding;
+  if (!capabilities.tools) {
+    if (request.tools?.length) lose('tools', 'the model takes no tools');
+    return {};
+  }
+  const form = bag.form(request);
+  const tools: Fields[] = [];
+  let search: unknown;
+  for (const [index, tool] of request.tools?.entries() ?? []) {
+    const path = `tools[${index}]`;
+    if (tool.type !== 'hosted') tools.push(encodeTool(tool, path, encoding));
+    else if (tool.protocol === protocolName && bag.form(tool).includes('options')) search = tool.value;
+    else if (tool.protocol === protocolName && isObject(tool.value)) tools.push(tool.value);
+    else if (tool.kind === 'web-search' && supportedParameters.includes('web_search_options')) search = {};
+    else lose(path, `${tool.protocol} has a tool of its own here`);
+  }
+  // A choice among no tools is refused by vendors; a client of this protocol is left to hear that itself.
+  if (!encoding.own && tools.length === 0) return { web_search_options: search };
+  const former = form.includes('functions');
+  const formerCall = form.includes('function-call');
+  return {
+    tools: request.tools === undefined || form.includes('no-tools') || former ? undefined : tools,
+    functions: former ? tools.map((tool) => tool['function']) : undefined,
+    web_search_options: search,
+    tool_choice: formerCall ? undefined : encodeChoice(request, encoding),
+    function_call: formerCall ? formerChoice(request) : undefined,
+    parallel_tool_calls: request.parallelToolCalls,
+  };
+}
+
+function encodeTool(tool: Exclude<Tool, { type: 'hosted' }>, path: string, { extras, lose }: Encoding): Fields {
+  if (tool.namespace !== undefined) lose(`${path}.namespace`, 'chat-completions has no namespaces for tools');
+  if (tool.cache) lose(`${path}.cache`, 'chat-completions has no cache marks on tools');
+  const fields = bag.fields(tool);
+  const { name, description } = tool;
+  if (tool.type === 'function') return overlay(fields, { type: 'function', function: { name, description, parameters: tool.schema, strict: tool.strict } });
+  if (extras) return overlay(fields, { type: 'custom', custom: { name, description, format: tool.format } });
+  return { type: 'function', function: asFunction(tool) };
+}
+
+/** A tool's name as a choice refers to it. */
+function reference(name: string, tools: readonly Tool[], { extras }: Encoding): Fields {
+  const custom = extras && tools.some((tool) => tool.type === 'custom' && tool.name === name);
+  return custom ? { type: 'custom', custom: { name } } : { type: 'function', function: { name } };
+}
+
+function encodeChoice({ toolChoice, tools = [] }: CanonicalRequest, encoding: Encoding): unknown {
+  if (!toolChoice) return undefined;
+  const { mode, names = [], required } = toolChoice;
+  if (mode === 'one') return overlay(bag.fields(toolChoice), reference(names[0] ?? '', tools, encoding));
+  if (mode !== 'subset') return mode;
+  const allowed = { mode: required ? 'required' : 'auto', tools: names.map((name) => reference(name, tools, encoding)) };
+  return overlay(bag.fields(toolChoice), { type: 'allowed_tools', allowed_tools: allowed });
+}
+
+function formerChoice({ toolChoice }: CanonicalRequest): unknown {
+  if (toolChoice?.mode !== 'one') return toolChoice?.mode;
+  const inside = bag.fields(toolChoice)['function'];
+  return overlay(isObject(inside) ? inside : {}, { name: toolChoice.names?.[0] });
+}

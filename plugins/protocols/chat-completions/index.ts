@@ -1,0 +1,47 @@
+/** The chat-completions protocol: its client side, its upstream side, and the listing its clients look models up in. */
+import { z } from 'zod';
+import { definePlugin, type Protocol } from '../../../core/index.ts';
+import { decodeError, encodeError } from '../../shared/openai-error.ts';
+import { protocolName } from './bag.ts';
+import { ReplyDecoder } from './decode-events.ts';
+import { ChunkEncoder, encodeStreamError, terminator } from './encode-events.ts';
+import { encodeReply } from './encode-reply.ts';
+import { encodeRequest } from './encode-request.ts';
+import { listingRoutes } from './listing.ts';
+import { readRequest } from './read-request.ts';
+import { retarget } from './retarget.ts';
+
+const path = '/v1/chat/completions';
+
+export const protocol: Protocol = {
+  name: protocolName,
+  body: 'json',
+  client: {
+    match: (method, asked) => (method === 'POST' && asked === path ? { operation: 'generate' } : undefined),
+    read: readRequest,
+    encodeEvents: (context) => new ChunkEncoder(context),
+    encodeReply,
+    encodeError,
+    encodeStreamError,
+    streamType: 'text/event-stream; charset=utf-8',
+    keepAlive: ': keep-alive\n\n',
+  },
+  upstream: {
+    retarget,
+    encodeRequest,
+    decodeEvents: (call) => new ReplyDecoder(call),
+    decodeReply: (body, call) => new ReplyDecoder(call).whole(body),
+    decodeError,
+    modelPath: ['model'],
+    terminator,
+  },
+};
+
+export const chatCompletions = definePlugin({
+  name: protocolName,
+  options: z.strictObject({}),
+  apply(host) {
+    host.protocols.add(protocol);
+    for (const route of listingRoutes(host.catalog)) host.routes.add(route);
+  },
+});

@@ -1,0 +1,62 @@
+/** The public listing of models in the chat style: clients fill their menus from it, and read prices and limits. */
+import { GatewayError, toGatewayError, type Catalog, type Model, type Route, type RouteRequest } from '../../../core/index.ts';
+import { architectureOf, Listings, ownerOf, topProviderOf, usdPerToken } from '../../shared/model-listing.ts';
+import { encodeError } from '../../shared/openai-error.ts';
+
+function pricingOf({ price }: Model): Record<string, string> {
+  const rates = [
+    ['prompt', price?.input ?? 0n],
+    ['completion', price?.output ?? 0n],
+    ['input_cache_read', price?.cacheRead],
+    ['input_cache_write', price?.cacheWrite5m],
+    ['input_cache_write_1h', price?.cacheWrite1h],
+    ['internal_reasoning', price?.reasoning],
+    ['audio', price?.inputAudio],
+  ] as const;
+  return Object.fromEntries(rates.flatMap(([name, rate]) => (rate === undefined ? [] : [[name, usdPerToken(rate)]])));
+}
+
+function describe(model: Model): Record<string, unknown> {
+  return {
+    id: model.id,
+    object: 'model',
+    created: Date.parse(model.created) / 1000,
+    owned_by: ownerOf(model),
+    name: model.name,
+    description: model.description,
+    canonical_slug: model.canonicalSlug ?? model.id,
+    context_length: model.contextLength,
+    architecture: architectureOf(model),
+    pricing: pricingOf(model),
+    top_provider: topProviderOf(model),
+    supported_parameters: model.supportedParameters,
+    expiration_date: model.expires,
+  };
+}
+
+function find(catalog: Catalog, id: string): Model {
+  const [offer] = catalog.find(id);
+  if (offer) return offer.model;
+  throw new GatewayError('model_not_found', `There is no model "${id.slice(0, 200)}" here; GET /v1/models lists those there are.`, { param: 'model' });
+}
+
+/** The routes of the family's listing, below its base address. */
+export function listingRoutes(catalog: Catalog): Route[] {
+  const listings = new Listings(catalog);
+  const shared = { method: 'GET', access: 'public', errors: (error: unknown) => encodeError(toGatewayError(error)) } as const;
+  return [
+    {
+      ...shared,
+      name: 'chat-models',
+      path: '/v1/models',
+      handle: async ({ headers }: RouteRequest) => listings.reply('', headers, () => ({ object: 'list', data: catalog.models().map(describe) })),
+    },
+    {
+      ...shared,
+      name: 'chat-model',
+      // An id holds slashes, which some clients send as they are and some as %2F.
+      path: '/v1/models/*id',
+      handle: async ({ params: { id = '' }, headers }: RouteRequest) => listings.reply(id, headers, () => describe(find(catalog, id))),
+    },
+  ];
+}

@@ -1,0 +1,118 @@
+/**
+ * Reads a client's request: its shape by the wire schema, then what takes two fields to see, then the facts the
+ * gateway decides by. The canonical form is made when first asked for, since most calls go on verbatim.
+ */
+import type { CanonicalRequest, ClientCall, InputSize, Preferences } from '../../../core/index.ts';
+import { preferencesOf } from '../../shared/provider-object.ts';
+import { badField, checkWire } from '../../shared/wire-check.ts';
+import { decodeRequest, isOwnTool, leastLimit } from './decode-request.ts';
+import { base64Of, isUrl } from './media.ts';
+import { requestWire, type WireMessage, type WirePart, type WireRequest, type WireToolReference } from './wire.ts';
+
+/** The two names of the output limit, the former one first. */
+export const limitFields = ['max_tokens', 'max_completion_tokens'] as const;
+type LimitField = (typeof limitFields)[number];
+
+/** A call that came in this protocol; `instanceof` tells the upstream side that no foreign request was made to fit. */
+export class ChatCall implements ClientCall {
+  readonly model: string;
+  readonly stream: boolean;
+  readonly outputLimit: number | undefined;
+  readonly candidates: number;
+  readonly usageWanted: boolean;
+  readonly size: InputSize;
+  readonly preferences: Preferences;
+  /** The output limits as they stand in the body, by their names there. */
+  readonly limits: Readonly<Record<LimitField, number | undefined>>;
+  readonly #wire: WireRequest;
+  readonly #text: string;
+  #request: CanonicalRequest | undefined;
+
+  constructor(wire: WireRequest, text: string) {
+    this.model = wire.model;
+    this.stream = wire.stream ?? false;
+    this.limits = { max_tokens: wire.max_tokens ?? undefined, max_completion_tokens: wire.max_completion_tokens ?? undefined };
+    this.outputLimit = leastLimit(wire);
+    this.candidates = wire.n ?? 1;
+    this.usageWanted = wire.stream_options?.include_usage ?? false;
+    this.size = sizeOf(wire.messages, text);
+    this.preferences = preferencesOf(wire.provider);
+    this.#wire = wire;
+    this.#text = text;
+  }
+
+  decode(): CanonicalRequest {
+    this.#request ??= decodeRequest(this.#wire, this.#text);
+    return this.#request;
+  }
+}
+
+/** Throws `invalid_request` naming the field at fault. */
+export function readRequest(body: unknown, text: string): ChatCall {
+  const wire = checkWire(requestWire, body);
+  checkTogether(wire);
+  for (const [index, message] of wire.messages.entries()) checkMessage(message, `messages[${index}]`);
+  return new ChatCall(wire, text);
+}
+
+function checkTogether(wire: WireRequest): void {
+  if (wire.stream_options && !wire.stream) throw badField('stream_options', 'is only for streams', '"stream": true with it, or leave it out');
+  if (wire.top_logprobs && !wire.logprobs) throw badField('top_logprobs', 'is only for calls with log probabilities', '"logprobs": true with it, or leave it out');
+  checkToolChoice(wire);
+  const { function_call: call, functions = [] } = wire;
+  if (typeof call === 'object' && call && !functions?.some(({ name }) => name === call.name)) {
+    throw badField('function_call', `names "${call.name}", which is not in "functions"`, 'the name of one of them');
+  }
+}
+
+function checkToolChoice({ tool_choice: choice, tools }: WireRequest): void {
+  if (choice === 'required' && !tools?.length) throw badField('tool_choice', 'is "required" without any tools', '"tools" with it, or leave it out');
+  if (!choice || typeof choice === 'string') return;
+  const known = new Set(tools?.filter(isOwnTool).map(toolName));
+  const wanted = choice.type === 'allowed_tools' ? choice.allowed_tools.tools : [choice];
+  const missing = wanted.map(toolName).find((name) => !known.has(name));
+  if (missing !== undefined) throw badField('tool_choice', `names "${missing}", which is not in "tools"`, 'the name of one of them');
+}
+
+function toolName(tool: WireToolReference): string {
+  return tool.type === 'function' ? tool.function.name : tool.custom.name;
+}
+
+function checkMessage(message: WireMessage, path: string): void {
+  if (message.role === 'assistant') {
+    const says = message.content ?? message.refusal ?? message.tool_calls ?? message.function_call ?? message.audio;
+    if (says === undefined || says === null) throw badField(`${path}.content`, 'is missing', 'a string or an array of parts; only beside tool calls it may be null');
+  }
+  if (message.role !== 'user' || typeof message.content === 'string') return;
+  for (const [index, part] of message.content.entries()) {
+    if (part.type === 'file' && !part.file.file_data && !part.file.file_id) {
+      throw badField(`${path}.content[${index}].file`, 'holds no file', 'its content as "file_data" or its id as "file_id"');
+    }
+  }
+}
+
+/** Bounds the input from above: media is counted apart from the text it is written in. */
+function sizeOf(messages: readonly WireMessage[], text: string): InputSize {
+  let images = 0;
+  let mediaBytes = 0;
+  let base64 = 0;
+  for (const message of messages) {
+    if (message.role !== 'user' || typeof message.content === 'string') continue;
+    for (const part of message.content) {
+      if (part.type === 'text') continue;
+      const length = base64Length(part);
+      base64 += length;
+      if (part.type === 'image_url') images += 1;
+      else mediaBytes += Math.floor((length * 3) / 4);
+    }
+  }
+  return { textBytes: Buffer.byteLength(text) - base64, images, mediaBytes };
+}
+
+function base64Length(part: WirePart): number {
+  if (part.type === 'image_url') return base64Of(part.image_url.url)?.length ?? 0;
+  if (part.type === 'input_audio') return part.input_audio.data.length;
+  if (part.type !== 'file' || !part.file.file_data) return 0;
+  const { file_data: data } = part.file;
+  return isUrl(data) ? (base64Of(data)?.length ?? 0) : data.length;
+}

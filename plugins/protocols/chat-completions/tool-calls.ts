@@ -1,0 +1,125 @@
+/**
+ * The tool calls of one candidate, put together from their fragments. The index tells them apart where vendors
+ * keep to it; some send every call as index 0 with an id of its own, some without any id, and Google's chat layer
+ * with empty ids. All calls stay open until the candidate ends, since fragments may still come for any of them.
+ */
+import type { CanonicalEvent, Opaque } from '../../../core/index.ts';
+import { isObject, type Fields } from '../../shared/vendor-bag.ts';
+import { makeCallId } from './call-id.ts';
+import { unwrapInput } from './custom-tools.ts';
+import { readSignatures } from './decode-messages.ts';
+
+/** What a call needs of the reply it stands in. */
+export interface CallPlace {
+  readonly candidate: number;
+  nextBlock(): number;
+  emit(event: CanonicalEvent): void;
+  /** What tells this reply from others, for ids that have to be made. */
+  reply(): string;
+  /** Whether a function of this name is a custom tool in disguise. */
+  isDisguised(name: string): boolean;
+}
+
+interface Call {
+  readonly ordinal: number;
+  /** Undefined until the name is known: a call cannot be told without one. */
+  block: number | undefined;
+  id: string;
+  name: string;
+  custom: boolean;
+  /** Whether the input has to be taken out of its arguments, at the end. */
+  disguised: boolean;
+  text: string;
+  told: number;
+  readonly opaque: Opaque[];
+}
+
+function word(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** Arguments are JSON text; some vendors send the object itself. */
+function textOf(value: unknown): string {
+  return typeof value === 'object' && value !== null ? JSON.stringify(value) : word(value);
+}
+
+function isWholeJson(text: string): boolean {
+  try {
+    return isObject(JSON.parse(text));
+  } catch {
+    return false;
+  }
+}
+
+export class ToolCalls {
+  readonly #place: CallPlace;
+  readonly #byIndex = new Map<unknown, Call>();
+  #open: Call[] = [];
+  #count = 0;
+
+  constructor(place: CallPlace) {
+    this.#place = place;
+  }
+
+  get any(): boolean {
+    return this.#count > 0;
+  }
+
+  /** Passed a fragment, and where it stands among those that came with it. */
+  take(fragment: Fields, position: number): void {
+    const body = isObject(fragment['custom']) ? fragment['custom'] : isObject(fragment['function']) ? fragment['function'] : {};
+    const index = fragment['index'] ?? position;
+    const id = word(fragment['id']);
+    const name = word(body['name']);
+    const text = textOf(body['arguments'] ?? body['input']);
+    let call = this.#byIndex.get(index);
+    if (!call || startsAnother(call, id, name, text)) {
+      call = { ordinal: this.#count, block: undefined, id, name, custom: isObject(fragment['custom']), disguised: false, text: '', told: 0, opaque: [] };
+      this.#count += 1;
+      this.#byIndex.set(index, call);
+      this.#open.push(call);
+    }
+    call.id ||= id;
+    call.name ||= name;
+    call.text += text;
+    if (fragment['extra_content'] !== undefined) call.opaque.push(...readSignatures(fragment['extra_content']).opaque);
+    if (call.name !== '') this.#tell(call);
+  }
+
+  /** Ends every call that is open. */
+  end(): void {
+    const { candidate, emit } = this.#place;
+    for (const call of this.#open) {
+      if (call.disguised) {
+        call.text = unwrapInput(call.text);
+        call.disguised = false;
+      }
+      const block = this.#tell(call);
+      emit({ type: 'block-end', candidate, block, ...(call.opaque.length > 0 ? { opaque: call.opaque } : {}) });
+    }
+    this.#open = [];
+    this.#byIndex.clear();
+  }
+
+  /** Gives on what is known of a call and was not told yet. */
+  #tell(call: Call): number {
+    const { candidate, emit, nextBlock, reply, isDisguised } = this.#place;
+    if (call.block === undefined) {
+      call.block = nextBlock();
+      call.disguised = !call.custom && isDisguised(call.name);
+      const custom = call.custom || call.disguised ? { custom: true } : {};
+      emit({ type: 'block-start', candidate, block: call.block, kind: 'tool-call', id: call.id || makeCallId(reply(), candidate, call.ordinal), name: call.name, ...custom });
+    }
+    if (!call.disguised && call.text.length > call.told) {
+      emit({ type: 'block-delta', candidate, block: call.block, text: call.told === 0 ? call.text : call.text.slice(call.told) });
+      call.told = call.text.length;
+    }
+    return call.block;
+  }
+}
+
+/** Whether a fragment with the index of `call` begins another one: by its id, or by coming after whole arguments. */
+function startsAnother(call: Call, id: string, name: string, text: string): boolean {
+  if (id !== '' && call.id !== '') return id !== call.id;
+  return name !== '' && (text !== '' || name !== call.name) && isWholeJson(call.text);
+}

@@ -1,0 +1,74 @@
+/**
+ * Token counts of this wire. Its totals include their parts, with two exceptions that would be sold for nothing:
+ * xAI and Google's chat layer leave reasoning out of `completion_tokens` and count it in `total_tokens` alone.
+ */
+import { knownCount, type Usage } from '../../../core/index.ts';
+import { isObject, type Fields } from '../../shared/vendor-bag.ts';
+
+function inside(wire: Fields, name: string): Fields {
+  const value = wire[name];
+  return isObject(value) ? value : {};
+}
+
+function outputOf(wire: Fields): number | undefined {
+  const completion = knownCount(wire['completion_tokens']);
+  const prompt = knownCount(wire['prompt_tokens']);
+  const total = knownCount(wire['total_tokens']);
+  if (completion === undefined || prompt === undefined || total === undefined) return completion;
+  return Math.max(completion, total - prompt);
+}
+
+/** Undefined where nothing in it is a count. */
+export function decodeUsage(wire: Fields): Usage | undefined {
+  const prompt = inside(wire, 'prompt_tokens_details');
+  const completion = inside(wire, 'completion_tokens_details');
+  const tools = isObject(wire['server_tool_use']) ? wire['server_tool_use'] : inside(wire, 'server_tool_use_details');
+  return known({
+    input: knownCount(wire['prompt_tokens']),
+    // DeepSeek counted its cache before OpenAI had a name for that.
+    cacheRead: knownCount(prompt['cached_tokens']) ?? knownCount(wire['prompt_cache_hit_tokens']),
+    cacheWrite5m: knownCount(prompt['cache_write_tokens']),
+    inputAudio: knownCount(prompt['audio_tokens']),
+    inputImage: knownCount(prompt['image_tokens']),
+    output: outputOf(wire),
+    reasoning: knownCount(completion['reasoning_tokens']),
+    outputAudio: knownCount(completion['audio_tokens']),
+    outputImage: knownCount(completion['image_tokens']),
+    acceptedPrediction: knownCount(completion['accepted_prediction_tokens']),
+    rejectedPrediction: knownCount(completion['rejected_prediction_tokens']),
+    webSearches: knownCount(tools['web_search_requests']),
+  });
+}
+
+/** Undefined where none of the counts is known: a zero that nobody counted would be believed. */
+function known(counts: Readonly<Record<string, number | undefined>>): Record<string, number | undefined> | undefined {
+  const entries = Object.entries(counts).filter(([, count]) => count !== undefined);
+  return entries.length > 0 ? Object.fromEntries(entries) : undefined;
+}
+
+function sum(first: number | undefined, second: number | undefined): number | undefined {
+  return first === undefined && second === undefined ? undefined : (first ?? 0) + (second ?? 0);
+}
+
+export function encodeUsage(usage: Usage): Fields {
+  const { input = 0, output = 0 } = usage;
+  return {
+    prompt_tokens: input,
+    completion_tokens: output,
+    total_tokens: input + output,
+    prompt_tokens_details: known({
+      cached_tokens: usage.cacheRead,
+      cache_write_tokens: sum(usage.cacheWrite5m, usage.cacheWrite1h),
+      audio_tokens: usage.inputAudio,
+      image_tokens: usage.inputImage,
+    }),
+    completion_tokens_details: known({
+      reasoning_tokens: usage.reasoning,
+      audio_tokens: usage.outputAudio,
+      image_tokens: usage.outputImage,
+      accepted_prediction_tokens: usage.acceptedPrediction,
+      rejected_prediction_tokens: usage.rejectedPrediction,
+    }),
+    server_tool_use: known({ web_search_requests: usage.webSearches }),
+  };
+}

@@ -1,0 +1,32 @@
+/**
+ * One scale of how hard a model is to think, and what each step means in tokens where a wire counts them: the
+ * table that every protocol translates by, so that going there and back gives the same step.
+ */
+
+/** From least to most; the tokens are the largest budget that still counts as the step. */
+export const efforts = [
+  { name: 'none', budget: 0 },
+  { name: 'minimal', budget: 1024 },
+  { name: 'low', budget: 2048 },
+  { name: 'medium', budget: 8192 },
+  { name: 'high', budget: 24576 },
+  { name: 'xhigh', budget: 32768 },
+  { name: 'max', budget: Number.POSITIVE_INFINITY },
+] as const;
+
+function rank(name: string): number {
+  return efforts.findIndex((effort) => effort.name === name);
+}
+
+/** The step a budget of reasoning tokens amounts to; a negative budget leaves it to the model, and has none. */
+export function effortFor(budget: number): string | undefined {
+  return budget < 0 ? undefined : efforts.find((effort) => budget <= effort.budget)?.name;
+}
+
+/** The allowed step nearest to the one wanted, the lesser of two; the wanted one itself where nothing is known. */
+export function nearestEffort(wanted: string, allowed: readonly string[] | undefined): string {
+  const place = rank(wanted);
+  if (!allowed || allowed.length === 0 || allowed.includes(wanted) || place < 0) return wanted;
+  const known = allowed.filter((name) => rank(name) >= 0).toSorted((first, second) => rank(first) - rank(second));
+  return known.reduce((best, name) => (Math.abs(rank(name) - place) < Math.abs(rank(best) - place) ? name : best), known[0] ?? wanted);
+}

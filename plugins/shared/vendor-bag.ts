@@ -1,0 +1,87 @@
+/**
+ * What a protocol read and the canonical form has no word for. It is kept beside the canonical thing under the
+ * protocol's name (`vendor`), with how the thing was spelt where there are several ways (`form`); the same
+ * protocol puts both back, and every other one tells the vendor's fields as lost.
+ */
+import type { CanonicalRequest, Loss, VendorBag } from '../../core/index.ts';
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** The slots of every canonical thing that can carry what has no canonical name. */
+export interface Sides {
+  vendor?: VendorBag | undefined;
+  form?: Record<string, string[]> | undefined;
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The members not in `known`, and those that are null: unset, and yet what the client wrote. */
+export function leftover(wire: object, known: ReadonlySet<string>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(wire).filter(([name, value]) => value === null || !known.has(name)));
+}
+
+/** `fields` as one member, unless there are none. */
+export function nested(name: string, fields: Fields): Fields {
+  return Object.keys(fields).length > 0 ? { [name]: fields } : {};
+}
+
+/** `wire` laid over `rest`, object by object; what is undefined in `wire` covers nothing. */
+export function overlay(rest: Fields, wire: Fields): Record<string, unknown> {
+  const entries = Object.entries(wire).flatMap(([name, value]): [string, unknown][] => {
+    if (value === undefined) return [];
+    const below = Object.hasOwn(rest, name) ? rest[name] : undefined;
+    return [[name, isObject(below) && isObject(value) ? overlay(below, value) : value]];
+  });
+  return { ...rest, ...Object.fromEntries(entries) };
+}
+
+/** The two slots as one protocol uses them. */
+export interface Bag {
+  /** Passed what is left over and how the thing was spelt; the answer is to be spread into the canonical thing. */
+  keep(fields: Fields, form?: readonly string[]): Sides;
+  fields(thing: Sides | undefined): Fields;
+  form(thing: Sides | undefined): readonly string[];
+}
+
+const nothing: Fields = {};
+const plainly: readonly string[] = [];
+
+export function bagOf(protocol: string): Bag {
+  return {
+    keep: (fields, form = plainly) => ({
+      ...(Object.keys(fields).length > 0 ? { vendor: { [protocol]: { ...fields } } } : {}),
+      ...(form.length > 0 ? { form: { [protocol]: [...form] } } : {}),
+    }),
+    fields: (thing) => thing?.vendor?.[protocol] ?? nothing,
+    form: (thing) => thing?.form?.[protocol] ?? plainly,
+  };
+}
+
+/** Every vendor field of a request that is not `protocol`'s own, as a loss. */
+export function foreignFields(request: CanonicalRequest, protocol: string): Loss[] {
+  const losses: Loss[] = [];
+  const look = (thing: Sides | undefined, path: string): void => {
+    if (!thing?.vendor) return;
+    for (const [owner, fields] of Object.entries(thing.vendor)) {
+      if (owner === protocol) continue;
+      for (const [name, value] of Object.entries(fields)) {
+        if (value !== null) losses.push({ path: path ? `${path}.${name}` : name, reason: `only ${owner} has it` });
+      }
+    }
+  };
+  look(request, '');
+  look(request.toolChoice, 'toolChoice');
+  if (request.format?.type === 'schema') look(request.format, 'format');
+  for (const [index, tool] of request.tools?.entries() ?? []) look(tool, `tools[${index}]`);
+  for (const [index, turn] of request.turns.entries()) {
+    look(turn, `turns[${index}]`);
+    for (const [position, block] of turn.blocks.entries()) {
+      const path = `turns[${index}].blocks[${position}]`;
+      look(block, path);
+      if (block.type === 'tool-result') for (const [part, content] of block.content.entries()) look(content, `${path}.content[${part}]`);
+    }
+  }
+  return losses;
+}

@@ -1,0 +1,80 @@
+/**
+ * Checks a body against a wire schema and says what is wrong with it in one sentence a caller can act on: the
+ * field as JSON would address it, what stands there, and what to send instead. Of a union, the branch is told
+ * that the value came closest to.
+ */
+import type { z } from 'zod';
+import { GatewayError } from '../../core/index.ts';
+
+type Issue = z.core.$ZodIssue;
+
+const kinds: Readonly<Record<string, string>> = {
+  string: 'a string',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'an array',
+  object: 'an object',
+  record: 'an object',
+};
+
+function oneOf(values: readonly unknown[]): string {
+  const told = values.map((value) => JSON.stringify(value));
+  return told.length === 1 ? String(told[0]) : `one of ${told.join(', ')}`;
+}
+
+function sized(origin: string, size: string): string {
+  if (origin === 'array') return `an array of ${size}`;
+  return origin === 'string' ? `a string of ${size} characters` : size;
+}
+
+/** What is allowed where an issue arose, for every issue whose schema does not say it itself. */
+function allowed(issue: z.core.$ZodRawIssue): string | undefined {
+  if (issue.code === 'invalid_type') return kinds[issue.expected];
+  if (issue.code === 'invalid_value') return oneOf(issue.values);
+  if (issue.code === 'invalid_union' && Array.isArray(issue['options'])) return oneOf(issue['options']);
+  if (issue.code === 'too_small') return sized(issue.origin, `${issue.minimum} or more`);
+  if (issue.code === 'too_big') return sized(issue.origin, `at most ${issue.maximum}`);
+  return undefined;
+}
+
+/** The issue itself, or that of the union's branch which got furthest into the value. */
+function nearest(issue: Issue): Issue {
+  if (issue.code !== 'invalid_union') return issue;
+  const inner = issue.errors.flatMap(([first]) => (first && first.path.length > 0 ? [first] : []))[0];
+  return inner ? nearest({ ...inner, path: [...issue.path, ...inner.path] }) : issue;
+}
+
+/** `["messages", 0, "role"]` → `messages[0].role`. */
+export function fieldPath(path: readonly PropertyKey[]): string {
+  return path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`)).join('').replace(/^\./, '');
+}
+
+const longestShown = 60;
+
+function shown(value: unknown): string {
+  if (Array.isArray(value)) return value.length === 0 ? 'is an empty array' : 'is an array';
+  if (typeof value === 'object' && value !== null) return 'is an object';
+  const json = JSON.stringify(value);
+  return `is ${json.length > longestShown ? `${json.slice(0, longestShown)}…` : json}`;
+}
+
+function valueAt(body: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>((value, part) => (typeof value === 'object' && value !== null ? Reflect.get(value, part) : undefined), body);
+}
+
+/** An error that names a field, says what it is, and what to send. */
+export function badField(param: string, is: string, send: string): GatewayError {
+  return new GatewayError('invalid_request', `"${param}" ${is}: send ${send}.`, { param });
+}
+
+/** The body as the schema gives it. Throws `invalid_request` naming the first field at fault. */
+export function checkWire<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
+  const parsed = schema.safeParse(body, { error: allowed });
+  if (parsed.success) return parsed.data;
+  const [first] = parsed.error.issues;
+  if (!first || (first.path.length === 0 && first.code === 'invalid_type')) throw new GatewayError('invalid_request', 'The body has to be a JSON object.');
+  const { path, message } = nearest(first);
+  const value = valueAt(body, path);
+  throw badField(fieldPath(path), value === undefined ? 'is missing' : shown(value), message);
+}

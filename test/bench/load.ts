@@ -1,0 +1,49 @@
+/** The load: wrk, whose script counts what it saw and whose every error fails the run. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { path, type Call } from './payload.ts';
+import { run } from './processes.ts';
+import type { Target } from './targets.ts';
+
+const resultSchema = z.object({
+  requests: z.number(),
+  microseconds: z.number(),
+  bytes: z.number(),
+  p50: z.number(),
+  p99: z.number(),
+  errors: z.object({ connect: z.number(), read: z.number(), write: z.number(), status: z.number(), timeout: z.number() }),
+});
+
+export type LoadResult = z.output<typeof resultSchema>;
+
+const report = `
+function done(summary, latency, requests)
+  local errors = summary.errors
+  io.write(string.format('\\nRESULT {"requests":%d,"microseconds":%d,"bytes":%.0f,"p50":%d,"p99":%d,', summary.requests, summary.duration, summary.bytes, latency:percentile(50), latency:percentile(99)))
+  io.write(string.format('"errors":{"connect":%d,"read":%d,"write":%d,"status":%d,"timeout":%d}}\\n', errors.connect, errors.read, errors.write, errors.status, errors.timeout))
+end
+`;
+
+/** JSON's escapes within a string are Lua's too, as long as the text is ASCII. */
+function script({ accept, body }: Call, headers: Target['headers']): string {
+  const all = { 'content-type': 'application/json', accept, ...headers };
+  const set = Object.entries(all).map(([name, value]) => `wrk.headers[${JSON.stringify(name)}] = ${JSON.stringify(value)}`);
+  return [`wrk.method = "POST"`, `wrk.body = ${JSON.stringify(body)}`, ...set, report].join('\n');
+}
+
+/** Loads a target for some seconds from one thread. Throws on any error, any other status than a 2xx, and no reply at all. */
+export async function load(target: Target, call: Call, options: { connections: number; seconds: number; folder: string }): Promise<LoadResult> {
+  const file = join(options.folder, `${target.name}.lua`);
+  writeFileSync(file, script(call, target.headers));
+  const args = ['-t', '1', '-c', String(options.connections), '-d', `${options.seconds}s`, '--timeout', '20s', '-s', file, target.origin + path];
+  const printed = await run('wrk', args);
+  const line = /^RESULT (.+)$/m.exec(printed)?.[1];
+  if (!line) throw new Error(`wrk printed no result:\n${printed}`);
+  const result = resultSchema.parse(JSON.parse(line));
+  const faults = Object.entries(result.errors).filter(([, count]) => count > 0);
+  if (faults.length || result.requests === 0) {
+    throw new Error(`${target.name} failed under load: ${faults.map(([kind, count]) => `${count} × ${kind}`).join(', ') || 'no reply'}\n${printed}`);
+  }
+  return result;
+}

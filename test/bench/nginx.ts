@@ -1,0 +1,94 @@
+/**
+ * The vendor: nginx with ready-made files, so that it is never what a round waits for. It answers a stream as fast
+ * as the connection takes it, or, while the file `paced` is there, an event a millisecond.
+ */
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { eventBytes, path, replies } from './payload.ts';
+import { freePort, start, type Started } from './processes.ts';
+
+/** With this rate nginx waits one millisecond, its smallest step, after each event it writes. */
+const pacedRate = eventBytes * 1000;
+
+/**
+ * A static file answers no POST, so the 405 is turned into the reply. `add_after_body` adds `[DONE]` and with it takes
+ * the length off the head: a model's reply is chunked. One buffer of an event's length makes each event a write.
+ */
+function configuration(folder: string, port: number): string {
+  const stream = `internal; default_type text/event-stream; output_buffers 1 ${eventBytes}; postpone_output 0; addition_types text/event-stream; add_after_body /done.sse;`;
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${folder}/temporary;`).join(' ');
+  return `
+worker_processes 1;
+master_process off;
+daemon off;
+pid ${folder}/nginx.pid;
+error_log ${folder}/nginx.log warn;
+events { worker_connections 4096; }
+http {
+  ${temporary}
+  types {}
+  access_log off;
+  etag off;
+  sendfile off;
+  tcp_nodelay on;
+  keepalive_timeout 600;
+  keepalive_requests 1000000000;
+  map $http_accept $shape { default json; ~text/event-stream stream; }
+  server {
+    listen 127.0.0.1:${port} backlog=4096;
+    root ${folder}/replies;
+    add_header x-request-id req_5d1c2b7a90e34f68;
+    add_header openai-processing-ms 312;
+    add_header openai-version 2020-10-01;
+    add_header x-ratelimit-remaining-requests 9999;
+    location = ${path} {
+      set $pace burst;
+      if (-f $document_root/paced) { set $pace paced; }
+      error_page 405 =200 /$shape/$pace;
+      return 405;
+    }
+    location /json/ { internal; default_type application/json; }
+    location = /stream/burst { ${stream} }
+    location = /stream/paced { ${stream} limit_rate ${pacedRate}; }
+    location = /done.sse { internal; default_type text/event-stream; }
+    location = /healthz { return 200 ok; }
+    location = /connections { stub_status; }
+  }
+}
+`;
+}
+
+export interface VendorState {
+  /** Connections ever opened to it. */
+  readonly accepted: number;
+}
+
+export interface Vendor extends Started {
+  readonly origin: string;
+  /** Whether streams are sent an event a millisecond from now on. */
+  pace(paced: boolean): void;
+  state(): Promise<VendorState>;
+}
+
+export async function startVendor(folder: string): Promise<Vendor> {
+  const port = await freePort();
+  const origin = `http://127.0.0.1:${port}`;
+  for (const name of ['replies/json', 'replies/stream', 'temporary']) mkdirSync(join(folder, name), { recursive: true });
+  const file = (name: string): string => join(folder, 'replies', name);
+  for (const pace of ['burst', 'paced']) {
+    writeFileSync(file(`json/${pace}`), replies.completion);
+    writeFileSync(file(`stream/${pace}`), replies.events);
+  }
+  writeFileSync(file('done.sse'), replies.done);
+  writeFileSync(join(folder, 'nginx.conf'), configuration(folder, port));
+  const started = await start({ command: 'nginx', args: ['-c', join(folder, 'nginx.conf'), '-e', join(folder, 'nginx.log')], origin, log: join(folder, 'nginx.log') });
+  return {
+    ...started,
+    origin,
+    pace: (paced) => (paced ? writeFileSync(file('paced'), '') : rmSync(file('paced'), { force: true })),
+    async state() {
+      const text = await (await fetch(`${origin}/connections`, { headers: { connection: 'close' } })).text();
+      return { accepted: Number(/^\s*(\d+) \d+ \d+\s*$/m.exec(text)?.[1]) };
+    },
+  };
+}

@@ -1,0 +1,69 @@
+/**
+ * Single calls by a client of our own: does a target answer what the vendor said, to the last event, and how long
+ * is it to the first one.
+ */
+import { Agent, request } from 'node:http';
+import { calls, eventsPerStream, path, replies, type Call } from './payload.ts';
+import type { Target } from './targets.ts';
+
+interface Answer {
+  readonly status: number;
+  readonly body: string;
+  /** Milliseconds from sending the request to the first byte of the body. */
+  readonly firstByte: number;
+}
+
+function call({ origin, headers }: Target, { accept, body }: Call, agent: Agent): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const all = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body), accept, ...headers };
+    const began = performance.now();
+    const sent = request(origin + path, { method: 'POST', agent, headers: all }, (response) => {
+      let firstByte = NaN;
+      const parts: Buffer[] = [];
+      response.on('data', (part: Buffer) => {
+        if (!parts.length) firstByte = performance.now() - began;
+        parts.push(part);
+      });
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, body: Buffer.concat(parts).toString(), firstByte }));
+      response.on('error', reject);
+    });
+    sent.on('error', reject).end(body);
+  });
+}
+
+function streamedText(events: readonly string[]): string {
+  return events
+    .filter((data) => data !== '[DONE]')
+    .map((data) => JSON.parse(data).choices[0]?.delta.content ?? '')
+    .join('');
+}
+
+/** Throws unless the target answers both calls with what the vendor said. */
+export async function checkTarget(target: Target): Promise<void> {
+  const agent = new Agent({ keepAlive: true });
+  const fault = (what: string, { status, body }: Answer): Error => new Error(`${target.name}: ${what}; it answered ${status}\n${body.slice(0, 1000)}`);
+  const json = await call(target, calls.json, agent);
+  if (json.status !== 200 || JSON.parse(json.body).choices[0].message.content !== replies.answer) throw fault('the JSON reply is not the vendor\'s', json);
+  const stream = await call(target, calls.stream, agent);
+  const events = stream.body.split('\n\n').flatMap((block) => (block.startsWith('data: ') ? [block.slice(6)] : []));
+  const whole = events.length === eventsPerStream && events.at(-1) === '[DONE]' && streamedText(events) === replies.streamedText;
+  if (stream.status !== 200 || !whole) throw fault(`the stream has ${events.length} of ${eventsPerStream} events, or other text`, stream);
+  agent.destroy();
+}
+
+const atLeast = 20;
+const atMost = 5000;
+
+/** Milliseconds to the first event of one stream after another on one connection. */
+export async function firstEvents(target: Target, seconds: number): Promise<number[]> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const times: number[] = [];
+  const end = performance.now() + seconds * 1000;
+  while (times.length < atMost && (times.length < atLeast || performance.now() < end)) {
+    const { status, firstByte } = await call(target, calls.stream, agent);
+    if (status !== 200) throw new Error(`${target.name}: a stream was answered with ${status}`);
+    times.push(firstByte);
+  }
+  agent.destroy();
+  return times;
+}

@@ -1,0 +1,119 @@
+/**
+ * The bench: Tollgate, the bare reverse proxy it is built on, and the vendor alone, on loopback, in one run. Rounds
+ * are interleaved so that a busy moment of the machine hits all of them; every figure is the median of its rounds.
+ *
+ *   npm run bench [-- --json]      BENCH_ROUNDS=5 BENCH_SECONDS=5 PEERS=1
+ */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { measures, type Setting } from './measures.ts';
+import { startVendor } from './nginx.ts';
+import { checkTarget } from './probe.ts';
+import { memoryOf, stopAll } from './processes.ts';
+import { resultsOf, tableOf, type Samples } from './table.ts';
+import { bareTarget, directTarget, portkeyTarget, tollgateTarget, type Place, type Target } from './targets.ts';
+
+const project = join(import.meta.dirname, '../..');
+
+function say(text: string): void {
+  process.stderr.write(`${text}\n`);
+}
+
+function numberFrom(name: string, fallback: number, most: number): number {
+  const value = Number(process.env[name] ?? fallback);
+  if (!Number.isInteger(value) || value < 1 || value > most) throw new Error(`${name} has to be a whole number from 1 to ${most}`);
+  return value;
+}
+
+/** The first line a tool prints about itself, or undefined where it is not installed. */
+function versionOf(tool: string): string | undefined {
+  const { error, stdout, stderr } = spawnSync(tool, ['-v'], { encoding: 'utf8' });
+  return error ? undefined : `${stdout}${stderr}`.split('\n')[0]?.replace(/^nginx version: | Copyright.*$| \[.*$/g, '');
+}
+
+async function startTargets(place: Place, vendor: Awaited<ReturnType<typeof startVendor>>): Promise<Target[]> {
+  const targets = [directTarget(vendor), await bareTarget(place), await tollgateTarget(place)];
+  if (process.env['PEERS'] === '1') targets.push(await portkeyTarget(place));
+  for (const target of targets) await checkTarget(target);
+  return targets;
+}
+
+class Collection {
+  readonly samples: Record<string, Record<string, number[]>> = {};
+
+  add(target: Target, figures: Readonly<Record<string, number>>): void {
+    for (const [figure, value] of Object.entries(figures)) ((this.samples[figure] ??= {})[target.name] ??= []).push(value);
+  }
+}
+
+/** All rounds. The first is shorter, warms every target up under every load, and is thrown away. */
+async function measureAll(targets: readonly Target[], rounds: number, setting: Setting): Promise<Samples> {
+  const collection = new Collection();
+  const proxies = targets.filter(({ startups }) => startups.length);
+  const memory = (figure: string): void => {
+    for (const target of proxies) collection.add(target, { [figure]: memoryOf(target.pid) });
+  };
+  for (const target of proxies) for (const startup of target.startups) collection.add(target, { startup });
+  await sleep(1000);
+  memory('memoryBefore');
+  for (let round = 0; round <= rounds; round += 1) {
+    say(round ? `round ${round} of ${rounds}` : 'warm-up');
+    for (const measure of measures) {
+      for (const target of targets) {
+        const figures = await measure(target, round ? setting : { ...setting, seconds: Math.min(2, setting.seconds), warn: () => undefined });
+        if (round) collection.add(target, figures);
+        await sleep(200);
+      }
+    }
+  }
+  await sleep(2000);
+  memory('memoryAfter');
+  return collection.samples;
+}
+
+async function bench(folder: string): Promise<void> {
+  const tools = [versionOf('wrk'), versionOf('nginx')];
+  if (tools.includes(undefined)) {
+    say('The bench needs wrk and nginx: apt-get install -y wrk nginx-core');
+    process.exitCode = 1;
+    return;
+  }
+  const rounds = numberFrom('BENCH_ROUNDS', 5, 100);
+  const seconds = numberFrom('BENCH_SECONDS', 5, 60);
+  const warnings = new Set<string>();
+  const [busy = 0] = loadavg();
+  if (busy > availableParallelism() / 4) warnings.add(`the machine was busy before the run: load ${busy.toFixed(2)} on ${availableParallelism()} processors`);
+  const vendor = await startVendor(folder);
+  const targets = await startTargets({ vendor: vendor.origin, folder, project }, vendor);
+  const samples = await measureAll(targets, rounds, { vendor, folder, seconds, warn: (message) => void warnings.add(message) });
+  const names = targets.map(({ name }) => name);
+  const results = resultsOf(samples, names);
+  const machine = { processor: cpus()[0]?.model, processors: availableParallelism(), node: process.version, tools, rounds, seconds };
+  if (process.argv.includes('--json')) {
+    process.stdout.write(`${JSON.stringify({ machine, results, warnings: [...warnings] }, undefined, 2)}\n`);
+    return;
+  }
+  const heading = `${rounds} rounds of ${seconds} s; ${machine.processors} × ${machine.processor}; Node ${machine.node}, ${tools.join(', ')}`;
+  const notes = ['Tollgate as delivered: keys checked, every call in the ledger (synchronous=FULL), metrics on. The bare proxy does none of it.', ...[...warnings].map((text) => `Warning: ${text}`)];
+  process.stdout.write(`\n${heading}\n\n${tableOf(results, names)}\n\n${notes.join('\n')}\n`);
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-'));
+process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+let interrupted = false;
+for (const [signal, code] of [['SIGINT', 130], ['SIGTERM', 143]] as const) {
+  process.once(signal, () => {
+    interrupted = true;
+    void stopAll().finally(() => process.exit(code));
+  });
+}
+try {
+  await bench(folder);
+} catch (error) {
+  if (!interrupted) say(`The bench failed. ${error instanceof Error ? error.message : String(error)}`);
+  process.exitCode = 1;
+}
+await stopAll();

@@ -1,0 +1,59 @@
+/** Samples to medians and ratios, and those to lines a person reads. */
+import { rows, type Row } from './rows.ts';
+import { median, spread } from './statistics.ts';
+
+/** For each figure and target, one value a round. */
+export type Samples = Readonly<Record<string, Readonly<Record<string, readonly number[]>>>>;
+
+export interface Result {
+  readonly label: string;
+  readonly unit: string;
+  readonly digits: number;
+  readonly better: Row['better'];
+  readonly values: Readonly<Record<string, { readonly median: number; readonly rounds: readonly number[] }>>;
+  /** Each target's median over the bare proxy's. */
+  readonly toBare: Readonly<Record<string, number>>;
+}
+
+function valuesOf(row: Row, samples: Samples, target: string): readonly number[] {
+  const rounds = samples[row.figure]?.[target] ?? [];
+  if (!row.over) return rounds;
+  const base = samples[row.figure]?.[row.over] ?? [];
+  return target === row.over || target === 'direct' ? [] : rounds.map((value, round) => value - (base[round] ?? NaN));
+}
+
+export function resultsOf(samples: Samples, targets: readonly string[]): Result[] {
+  return rows.flatMap((row) => {
+    const measured = targets.map((name): [string, readonly number[]] => [name, valuesOf(row, samples, name)]).filter(([, rounds]) => rounds.length);
+    if (!measured.length) return [];
+    const values = Object.fromEntries(measured.map(([name, rounds]) => [name, { median: median(rounds), rounds }]));
+    const bare = values['bare']?.median;
+    const ratios = Object.entries(values).filter(([name]) => name !== 'bare').map(([name, value]): [string, number] => [name, value.median / (bare ?? NaN)]);
+    const comparable = row.better !== undefined && bare !== undefined;
+    return [{ label: row.label, unit: row.unit, digits: row.digits ?? 0, better: row.better, values, toBare: comparable ? Object.fromEntries(ratios) : {} }];
+  });
+}
+
+function shown(value: number | undefined, digits: number): string {
+  if (value === undefined) return '';
+  return value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits }).replaceAll(',', ' ');
+}
+
+/** One aligned line per result: the medians, the ratio of each proxy to the bare one, and how far apart its rounds lay. */
+export function tableOf(results: readonly Result[], targets: readonly string[]): string {
+  const compared = targets.filter((name) => name !== 'direct' && name !== 'bare');
+  const head = ['', 'unit', ...targets, ...compared.flatMap((name) => [`${name}/bare`, '']), 'spread'];
+  const lines = results.map(({ label, unit, digits, better, values, toBare }) => {
+    const widest = Math.max(...Object.values(values).map(({ rounds }) => spread(rounds)));
+    const ratios = compared.flatMap((name) => {
+      const ratio = toBare[name];
+      return ratio === undefined ? ['', ''] : [`${shown(ratio, 2)}×`, (better === 'more') === ratio >= 1 ? 'better' : 'worse'];
+    });
+    return [label, unit, ...targets.map((name) => shown(values[name]?.median, digits)), ...ratios, `${shown(widest * 100, 0)} %`];
+  });
+  const table = [head, ...lines];
+  const widths = head.map((_, column) => Math.max(...table.map((cells) => cells[column]?.length ?? 0)));
+  return table
+    .map((cells) => cells.map((cell, column) => (column < 2 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0))).join('  ').trimEnd())
+    .join('\n');
+}

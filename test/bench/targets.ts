@@ -1,0 +1,99 @@
+/**
+ * What is measured side by side: the vendor itself, the bare proxy, Tollgate as it is delivered, and, when asked
+ * for, another gateway written for Node. Each is a process of its own in front of the same vendor.
+ */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { freePort, run, start, type Program, type Started } from './processes.ts';
+
+export interface Target {
+  readonly name: string;
+  readonly origin: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** The process whose time, memory and reads are counted. */
+  readonly pid: number;
+  /** Milliseconds each of several starts took; empty for the vendor. */
+  readonly startups: readonly number[];
+  /** Where its metrics are. */
+  readonly metrics?: string;
+  /** The folder its ledger is in. */
+  readonly data?: string;
+}
+
+/** Where things are: the vendor, the run's own folder, the project. */
+export interface Place {
+  readonly vendor: string;
+  readonly folder: string;
+  readonly project: string;
+}
+
+const starts = 5;
+const vendorKey = 'sk-vendor';
+
+/** Starts a program a few times for the time it takes, and leaves the last one running. */
+async function startedAgain(program: (attempt: number) => Program): Promise<Started & { startups: number[] }> {
+  const startups: number[] = [];
+  for (let attempt = 1; ; attempt += 1) {
+    const started = await start(program(attempt));
+    startups.push(started.startup);
+    if (attempt === starts) return { ...started, startups };
+    await started.stop();
+  }
+}
+
+export function directTarget(vendor: Started & { origin: string }): Target {
+  return { name: 'direct', origin: vendor.origin, headers: { authorization: `Bearer ${vendorKey}` }, pid: vendor.pid, startups: [] };
+}
+
+export async function bareTarget({ vendor, folder, project }: Place): Promise<Target> {
+  const port = await freePort();
+  const origin = `http://127.0.0.1:${port}`;
+  const args = [join(project, 'test/bench/bare.ts'), String(port), vendor];
+  const started = await startedAgain(() => ({ command: process.execPath, args, origin, log: join(folder, 'bare.log') }));
+  return { name: 'bare', origin, headers: { authorization: `Bearer ${vendorKey}` }, pid: started.pid, startups: started.startups };
+}
+
+/** As it is delivered: default configuration, keys checked, ledger on disk, metrics on. */
+export async function tollgateTarget({ vendor, folder, project }: Place): Promise<Target> {
+  const port = await freePort();
+  const origin = `http://127.0.0.1:${port}`;
+  const command = process.execPath;
+  const cli = join(project, 'core/cli.ts');
+  const data = (attempt: number): string => join(folder, `data-${attempt}`);
+  const environment = (attempt: number): Record<string, string> => ({
+    PORT: String(port),
+    HOST: '127.0.0.1',
+    TOLLGATE_DATA: data(attempt),
+    TOLLGATE_CONFIG: join(project, 'gateway.config.ts'),
+    OPENAI_API_KEY: vendorKey,
+    OPENAI_BASE_URL: `${vendor}/v1`,
+  });
+  for (let attempt = 1; attempt <= starts; attempt += 1) mkdirSync(data(attempt));
+  const printed = await run(command, [cli, 'keys', 'create', '--credit', '1000000', '--json'], { env: environment(starts), cwd: project });
+  const created: unknown = JSON.parse(printed);
+  if (typeof created !== 'object' || created === null || !('key' in created)) throw new Error(`keys create printed no key: ${printed}`);
+  const started = await startedAgain((attempt) => ({ command, args: [cli, 'start'], env: environment(attempt), cwd: project, origin, log: join(folder, 'tollgate.log') }));
+  return {
+    name: 'tollgate',
+    origin,
+    headers: { authorization: `Bearer ${String(created.key)}` },
+    pid: started.pid,
+    startups: started.startups,
+    metrics: `${origin}/metrics`,
+    data: data(starts),
+  };
+}
+
+/** The other gateway for Node that is widely used, fetched from npm into the run's folder. */
+export async function portkeyTarget({ vendor, folder }: Place): Promise<Target> {
+  const home = join(folder, 'portkey');
+  mkdirSync(home);
+  await run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', '--prefix', home, '@portkey-ai/gateway'], { cwd: home });
+  const port = await freePort();
+  const origin = `http://127.0.0.1:${port}`;
+  const args = [join(home, 'node_modules/@portkey-ai/gateway/build/start-server.js'), `--port=${port}`, '--headless'];
+  const env = { TRUSTED_CUSTOM_HOSTS: '127.0.0.1,localhost', NODE_ENV: 'production' };
+  const started = await startedAgain(() => ({ command: process.execPath, args, env, cwd: home, origin, health: '/', log: join(folder, 'portkey.log') }));
+  const headers = { authorization: `Bearer ${vendorKey}`, 'x-portkey-provider': 'openai', 'x-portkey-custom-host': `${vendor}/v1` };
+  return { name: 'portkey', origin, headers, pid: started.pid, startups: started.startups };
+}

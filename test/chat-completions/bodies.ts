@@ -1,0 +1,38 @@
+/** What the tests of this protocol know of its bodies: a model that takes one, and how one is to arrive there. */
+import { checkModel, type Model, type ModelFacts } from '../../core/index.ts';
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A model that can do everything, but for what is said otherwise. */
+export function modelWith(facts: Partial<ModelFacts> = {}): Model {
+  return checkModel({
+    id: 'openai/gpt-5.5',
+    upstream: 'gpt-5.5-upstream',
+    name: 'A model',
+    description: 'For tests.',
+    created: '2026-04-23',
+    contextLength: 200_000,
+    outputLimit: 32_000,
+    input: ['text', 'image', 'audio', 'pdf'],
+    output: ['text'],
+    free: true,
+    ...facts,
+    capabilities: { chatExtras: true, reasoning: { style: 'effort' }, outputLimitField: 'max_completion_tokens', ...facts.capabilities },
+  });
+}
+
+/** The model a body asks for, with the limit under the name the body uses. */
+export function modelFor(body: unknown): Model {
+  const fields = isObject(body) ? body : {};
+  return modelWith({ id: String(fields['model']), capabilities: { outputLimitField: fields['max_tokens'] ? 'max_tokens' : 'max_completion_tokens' } });
+}
+
+/** The edits the gateway makes on purpose, and nothing else. */
+export function sentBody(body: unknown, model: Model): unknown {
+  if (!isObject(body)) return body;
+  const { provider: _, ...rest } = body;
+  const options = isObject(rest['stream_options']) ? rest['stream_options'] : {};
+  return { ...rest, model: model.upstream, ...(rest['stream'] === true ? { stream_options: { ...options, include_usage: true } } : {}) };
+}

@@ -1,0 +1,246 @@
+/**
+ * What every protocol must satisfy, whoever wrote it. Its cases are folders of real-looking exchanges: `request.json`,
+ * `reply.json` and `reply.sse` (the same reply, where both are there), and `broken.sse`, a stream that stops half-way.
+ */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { errorTable, eventSchema, GatewayError, requestSchema, type CanonicalEvent, type ClientCall, type ErrorCode, type Match, type Model, type Protocol } from '../../core/index.ts';
+import { decodeAll, fold, readStream } from './replies.ts';
+
+export interface ProtocolFacts {
+  readonly protocol: Protocol;
+  /** The folder of the cases. */
+  readonly golden: URL;
+  /** What the path told of a case; a plain call unless given. */
+  readonly match?: (body: unknown) => Match;
+  /** A model that can take the request of a case. */
+  readonly model: (body: unknown) => Model;
+  /** The body of a case as it is to reach that model: the edits the gateway makes on purpose, and nothing else. */
+  readonly sent: (body: unknown, model: Model) => unknown;
+}
+
+const plain: Match = { operation: 'generate' };
+
+function asJson(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value));
+}
+
+/** Registers the suite; call it at the top of a test file. */
+export function testProtocol(facts: ProtocolFacts): void {
+  const cases = readdirSync(facts.golden).toSorted();
+  const withFile = (name: string): string[] => cases.filter((folder) => existsSync(new URL(`${folder}/${name}`, facts.golden)));
+  const read = (folder: string, name: string): string => readFileSync(new URL(`${folder}/${name}`, facts.golden), 'utf8');
+  const callOf = (text: string): ClientCall => {
+    const body: unknown = JSON.parse(text);
+    return facts.protocol.client.read(body, text, facts.match?.(body) ?? plain);
+  };
+
+  describe(`${facts.protocol.name}, the contract`, () => {
+    it('has cases', () => {
+      expect(withFile('request.json').length).toBeGreaterThan(2);
+      expect(withFile('reply.json').length).toBeGreaterThan(1);
+      expect(withFile('reply.sse').length).toBeGreaterThan(1);
+      expect(withFile('broken.sse').length).toBeGreaterThan(0);
+    });
+
+    describe.each(withFile('request.json'))('request of %s', (folder) => {
+      testRequest(facts, read(folder, 'request.json'), callOf);
+    });
+
+    describe.each(withFile('reply.json'))('reply of %s', (folder) => {
+      testReply(facts.protocol, JSON.parse(read(folder, 'reply.json')), callOf(read(folder, 'request.json')));
+    });
+
+    describe.each(withFile('reply.sse'))('stream of %s', (folder) => {
+      const call = callOf(read(folder, 'request.json'));
+      testStream(facts.protocol, readFileSync(new URL(`${folder}/reply.sse`, facts.golden)), call);
+      const whole = existsSync(new URL(`${folder}/reply.json`, facts.golden)) ? read(folder, 'reply.json') : undefined;
+      it.runIf(whole !== undefined)('says what the JSON reply says', () => {
+        const streamed = decodeAll(facts.protocol.upstream.decodeEvents(call), readStream(Buffer.from(read(folder, 'reply.sse'))));
+        expect(fold(streamed)).toEqual(fold(facts.protocol.upstream.decodeReply(JSON.parse(whole ?? ''), call)));
+      });
+    });
+
+    it.each(withFile('broken.sse'))('%s never looks complete', (folder) => {
+      const [first = ''] = withFile('request.json');
+      const events = decodeAll(facts.protocol.upstream.decodeEvents(callOf(read(first, 'request.json'))), readStream(Buffer.from(read(folder, 'broken.sse'))));
+      checkEvents(events);
+      expect(fold(events).complete).toBe(false);
+    });
+
+    testErrors(facts.protocol, callOf(read(withFile('request.json')[0] ?? '', 'request.json')));
+  });
+}
+
+function testRequest({ protocol, model: modelFor, sent }: ProtocolFacts, text: string, callOf: (text: string) => ClientCall): void {
+  const body: unknown = JSON.parse(text);
+  const model = modelFor(body);
+  const { upstream } = protocol;
+
+  it('decodes to a canonical request', () => {
+    const parsed = requestSchema.safeParse(callOf(text).decode());
+    expect(parsed.error?.message).toBeUndefined();
+  });
+
+  it('is restored by the encoder, and nothing is lost', () => {
+    const { body: encoded, losses } = upstream.encodeRequest(callOf(text).decode(), model, undefined);
+    expect(asJson(encoded)).toEqual(sent(body, model));
+    expect(losses).toEqual([]);
+  });
+
+  it('is restored from a copy as well: nothing is remembered behind the request', () => {
+    const { body: encoded } = upstream.encodeRequest(structuredClone(callOf(text).decode()), model, undefined);
+    expect(asJson(encoded)).toEqual(sent(body, model));
+  });
+
+  it('reaches the model alike in the verbatim lane', () => {
+    const call = callOf(text);
+    const retargeted = upstream.retarget(text, { call, model: model.upstream, outputLimit: undefined, capabilities: model.capabilities });
+    expect(JSON.parse(retargeted)).toEqual(sent(body, model));
+  });
+
+  it('is bounded by its size', () => {
+    const { size } = callOf(text);
+    const decoded = callOf(text).decode();
+    const media = decoded.turns.flatMap(({ blocks }) => blocks).filter((block) => block.type === 'media');
+    const base64 = media.reduce((sum, { source }) => sum + (source.type === 'base64' ? source.data.length : 0), 0);
+    expect(size.images).toBe(media.filter(({ kind }) => kind === 'image').length);
+    expect(size.textBytes).toBe(Buffer.byteLength(text) - base64);
+    expect(size.mediaBytes).toBeLessThanOrEqual(base64);
+  });
+}
+
+/** Every event has its shape, and they come in an order that makes sense. */
+export function checkEvents(events: readonly CanonicalEvent[]): void {
+  const open = new Set<number>();
+  const seen = new Set<number>();
+  const finished = new Set<number>();
+  for (const event of events) {
+    expect(eventSchema.safeParse(event).error?.message).toBeUndefined();
+    if (event.type === 'block-start') {
+      expect(seen.has(event.block), `block ${event.block} is used twice`).toBe(false);
+      seen.add(event.block);
+      open.add(event.block);
+    }
+    if (event.type === 'block-delta') expect(open.has(event.block), `block ${event.block} is open`).toBe(true);
+    if (event.type === 'block-end') expect(open.delete(event.block), `block ${event.block} is open`).toBe(true);
+    if (event.type === 'finish') {
+      expect(finished.has(event.candidate), `candidate ${event.candidate} finishes twice`).toBe(false);
+      finished.add(event.candidate);
+    }
+  }
+  expect([...seen]).toEqual([...seen].map((_, index) => index));
+  const ends = events.filter(({ type }) => type === 'response-end' || type === 'error');
+  expect(ends.length).toBeLessThanOrEqual(1);
+  if (ends.length === 1) expect(events.at(-1)).toBe(ends[0]);
+  if (ends[0]?.type === 'response-end') expect([...open]).toEqual([]);
+}
+
+function contextOf(call: ClientCall): { id: string; model: string; created: number; call: ClientCall } {
+  return { id: 'ab12', model: call.model, created: 1_790_000_000, call: { ...call, candidates: call.candidates, usageWanted: true } };
+}
+
+function testReply({ client, upstream }: Protocol, body: unknown, call: ClientCall): void {
+  it('is read whole', () => {
+    const events = upstream.decodeReply(body, call);
+    checkEvents(events);
+    expect(fold(events).complete).toBe(true);
+  });
+
+  it('says the same after it was written again', () => {
+    const events = upstream.decodeReply(body, call);
+    const again = upstream.decodeReply(asJson(client.encodeReply(events, contextOf(call))), call);
+    checkEvents(again);
+    expect(fold(again)).toEqual(fold(events));
+  });
+
+  it('says the same after it was written as a stream', () => {
+    const events = upstream.decodeReply(body, call);
+    const encoder = client.encodeEvents(contextOf(call));
+    const frames = events.map((event) => encoder.push(event)).join('');
+    expect(fold(decodeAll(upstream.decodeEvents(call), readStream(Buffer.from(frames))))).toEqual(fold(events));
+  });
+}
+
+function testStream({ client, upstream }: Protocol, bytes: Uint8Array, call: ClientCall): void {
+  const wire = readStream(bytes);
+  const events = decodeAll(upstream.decodeEvents(call), wire);
+
+  it('is read whole', () => {
+    checkEvents(events);
+    expect(fold(events).complete).toBe(true);
+  });
+
+  it('is read alike wherever it is cut into reads', () => {
+    for (let cut = 0; cut <= bytes.length; cut += 1) {
+      const parts = readStream(bytes, cut);
+      // Comparing what the decoder is given is enough, and quick: it is a function of that.
+      if (JSON.stringify(parts) !== JSON.stringify(wire)) expect(parts, `cut at ${cut}`).toEqual(wire);
+    }
+    expect(decodeAll(upstream.decodeEvents(call), readStream(bytes, bytes.length >> 1))).toEqual(events);
+  });
+
+  it('never looks complete when it stops early', () => {
+    for (let length = 0; length < wire.length; length += 1) {
+      const cut = decodeAll(upstream.decodeEvents(call), wire.slice(0, length));
+      checkEvents(cut);
+      // What may be missing from a complete reply are its figures: they can come behind the last word.
+      if (fold(cut).complete) expect({ ...fold(cut), usage: {} }, `after ${length} events`).toEqual({ ...fold(events), usage: {} });
+    }
+    expect(fold(decodeAll(upstream.decodeEvents(call), wire.slice(0, 1))).complete).toBe(false);
+  });
+
+  it('says the same after it was written again', () => {
+    const encoder = client.encodeEvents(contextOf(call));
+    const frames = events.map((event) => encoder.push(event)).join('');
+    const again = decodeAll(upstream.decodeEvents(call), readStream(Buffer.from(frames)));
+    checkEvents(again);
+    expect(fold(again)).toEqual(fold(events));
+  });
+
+  it('says the same after it was written as one reply', () => {
+    const again = upstream.decodeReply(asJson(client.encodeReply(events, contextOf(call))), call);
+    expect(fold(again)).toEqual(fold(events));
+  });
+}
+
+const codes = Object.keys(errorTable).filter((code): code is ErrorCode => code in errorTable);
+
+function testErrors({ client, upstream }: Protocol, call: ClientCall): void {
+  it.each(codes)('tells %s with its status and message', (code) => {
+    const error = new GatewayError(code, 'What went "wrong" – here.', { param: 'model' });
+    const { status, body } = client.encodeError(error);
+    expect(status).toBeGreaterThanOrEqual(400);
+    expect(JSON.stringify(body)).toContain(JSON.stringify(error.message));
+    expect(client.encodeStreamError(error)).toContain(JSON.stringify(error.message));
+  });
+
+  it('ends a stream with an error in a way its own reader takes for one', () => {
+    const frames = client.encodeStreamError(new GatewayError('upstream_failed', 'The provider broke off.'));
+    const { complete, error } = fold(decodeAll(upstream.decodeEvents(call), readStream(Buffer.from(frames))));
+    expect([complete, error]).toEqual([false, 'The provider broke off.']);
+  });
+
+  it.each([
+    [400, 'invalid_request'],
+    [401, 'upstream_failed'],
+    [402, 'upstream_failed'],
+    [403, 'upstream_failed'],
+    [404, 'model_not_found'],
+    [408, 'timeout'],
+    [413, 'body_too_large'],
+    [429, 'rate_limited'],
+    [500, 'upstream_failed'],
+    [502, 'upstream_failed'],
+    [503, 'upstream_overloaded'],
+    [504, 'timeout'],
+    [529, 'upstream_overloaded'],
+  ])('understands a vendor that answers %i', (status, code) => {
+    for (const text of ['{"error":{"message":"Something about acme-org"}}', '{"error":"acme-org"}', '<html>acme-org</html>', '', '[]', 'null', `"${'x'.repeat(100_000)}"`]) {
+      const error = upstream.decodeError(status, text);
+      expect(error.code, text.slice(0, 40)).toBe(code);
+      expect(error.message.length).toBeLessThan(2000);
+      if (status !== 400) expect(error.message).not.toContain('acme-org');
+    }
+  });
+}
