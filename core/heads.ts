@@ -2,18 +2,19 @@
 import type { GatewayError } from './errors.ts';
 import type { Routed } from './exchange.ts';
 import { lossHeader, type Loss } from './loss.ts';
-import type { Protocol } from './protocol.ts';
+import type { ClientCall, Protocol } from './protocol.ts';
 import type { Reply } from './reply.ts';
 
 /** Proxies on the way must neither store nor rework nor gather a stream. */
-export function streamHead(protocol: Protocol): Record<string, string> {
-  return { 'content-type': protocol.client.streamType, 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no' };
+export function streamHead({ framing }: ClientCall): Record<string, string> {
+  const type = framing === 'array' ? 'application/json; charset=utf-8' : 'text/event-stream; charset=utf-8';
+  return { 'content-type': type, 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no' };
 }
 
 /** Who answered, at which attempt, and what of the request got lost on the way. */
-export function answerHead(protocol: Protocol, { attempt, call }: Routed, losses: readonly Loss[]): Record<string, string> {
+export function answerHead({ attempt, call }: Routed, losses: readonly Loss[]): Record<string, string> {
   return {
-    ...(call.stream ? streamHead(protocol) : { 'content-type': 'application/json' }),
+    ...(call.stream ? streamHead(call) : { 'content-type': 'application/json' }),
     'x-tollgate-provider': attempt.target.provider.name,
     'x-tollgate-attempts': String(attempt.number),
     ...(losses.length > 0 ? { 'x-tollgate-dropped': lossHeader(losses) } : {}),
@@ -30,8 +31,8 @@ export function errorHead(error: GatewayError): Record<string, string> {
 }
 
 /** Ends a reply with an error: as status and body while nothing was sent, inside the stream afterwards. */
-export function sendError(reply: Reply, protocol: Protocol, error: GatewayError): void {
-  if (reply.started) return reply.finish(protocol.client.encodeStreamError(error));
+export function sendError(reply: Reply, protocol: Protocol, error: GatewayError, call?: ClientCall): void {
+  if (reply.started && call) return reply.finish(protocol.client.encodeStreamError(error, call, false));
   const { status, body } = protocol.client.encodeError(error);
   reply.head(status, errorHead(error));
   reply.finish(JSON.stringify(body));

@@ -7,7 +7,7 @@ import type { CanonicalEvent } from './canonical/events.ts';
 import { GatewayError } from './errors.ts';
 import type { Routed } from './exchange.ts';
 import type { CoreHooks } from './hooks.ts';
-import type { Loss } from './loss.ts';
+import { clientPath, type Loss } from './loss.ts';
 import type { EventDecoder, Protocol, ReplyContext } from './protocol.ts';
 import type { UpstreamResponse } from './provider.ts';
 import { locateString } from './splice.ts';
@@ -31,7 +31,7 @@ const longestReply = 256 * 1024 * 1024;
 
 export function isVerbatim(hooks: CoreHooks, exchange: Routed): boolean {
   const applies = (tap: { name: string }): boolean => conditionOf(tap)(exchange);
-  return exchange.protocol === exchange.attempt.target.protocol && !hooks.transformRequest.taps.some(applies) && !hooks.transformStream.taps.some(applies);
+  return exchange.protocol === exchange.attempt.target.protocol && !exchange.call.carriesState && !hooks.transformRequest.taps.some(applies) && !hooks.transformStream.taps.some(applies);
 }
 
 /** The request body for the target of the attempt at hand, and what it could not say. */
@@ -44,7 +44,8 @@ export async function encodeBody(hooks: CoreHooks, exchange: Routed, verbatim: b
   }
   const request = await hooks.transformRequest.promise(exchange.canonical(), exchange);
   const { body, losses } = upstream.encodeRequest(request, model, grant.outputLimit);
-  return { body: JSON.stringify(body), losses };
+  const { fieldNames } = exchange.protocol.client;
+  return { body: JSON.stringify(body), losses: losses.map(({ path, reason }) => ({ path: clientPath(path, request, fieldNames), reason })) };
 }
 
 /**
@@ -67,37 +68,55 @@ async function* verbatimStream(exchange: Routed, response: UpstreamResponse, tal
   const { upstream } = attempt.target.protocol;
   const decoder = upstream.decodeEvents(call);
   const rename = modelRenamer(upstream.modelPath, attempt.target.model.id);
-  const forward = (blocks: readonly SseBlock[]): { text: string; lastWord: string } => {
+  const write = call.framing === 'array' ? arrayWriter(rename) : rename;
+  let lastWord = '';
+  let begun = false;
+  const forward = (blocks: readonly SseBlock[]): string => {
     let text = '';
     for (const { raw, event } of blocks) {
+      if (tally.complete) break;
       const events = event ? decoder.push(event) : [];
+      begun ||= event !== undefined;
       for (const each of events) tally.read(each);
-      if (tally.complete) return { text, lastWord: raw };
-      if (!isUnaskedUsage(events, call.usageWanted)) text += event ? rename(raw, event.data) : raw;
+      const written = isUnaskedUsage(events, call.usageWanted) ? '' : write(raw, event?.data);
+      const isLast = tally.complete || (upstream.ending === 'silence' && tally.hasFinished(call.candidates));
+      if (isLast) lastWord += written;
+      else text += written;
     }
-    return { text, lastWord: '' };
+    return text;
   };
   const reader = new SseReader();
   // Comments before the first event are no reply yet: another provider may still take over.
   let prelude = '';
-  let begun = false;
   for await (const chunk of response.body) {
     if (tally.complete) continue;
-    const blocks = reader.push(chunk);
-    const { text, lastWord } = forward(blocks);
-    begun ||= blocks.some(({ event }) => event !== undefined);
-    prelude += text;
+    prelude += forward(reader.push(chunk));
     if (!begun) continue;
     if (prelude) yield { text: prelude, last: false };
     prelude = '';
-    if (lastWord) yield { text: lastWord, last: true };
+    if (tally.complete) yield { text: lastWord, last: true };
   }
   if (tally.complete) return;
-  const { text, lastWord } = forward(reader.end());
-  if (begun && text) yield { text, last: false };
-  if (!tally.complete) for (const event of decoder.end()) tally.read(event);
+  const rest = forward(reader.end());
+  if (begun && rest) yield { text: rest, last: false };
+  const said = tally.complete;
+  if (!said) for (const event of decoder.end()) tally.read(event);
   if (!tally.complete) throw cutShort();
-  yield { text: lastWord || upstream.terminator, last: true };
+  yield { text: lastWord + (said ? '' : upstream.terminator) + (call.framing === 'array' ? ']' : ''), last: true };
+}
+
+/** Writes a block on as it came, or as it has to be. */
+type BlockWriter = (raw: string, data: string | undefined) => string;
+
+/** The events of a stream as the elements of one JSON array; its end is the last word's. */
+function arrayWriter(rename: BlockWriter): BlockWriter {
+  let opening = '[';
+  return (_, data) => {
+    if (data === undefined) return '';
+    const element = opening + rename(data, data);
+    opening = ',\r\n';
+    return element;
+  };
 }
 
 /** The figures we asked the vendor for on our own account are not for a client that did not. */
@@ -109,13 +128,13 @@ function isUnaskedUsage(events: readonly CanonicalEvent[], wanted: boolean): boo
  * Puts our model id where each event names the vendor's. The events of one stream begin alike, so the place is
  * looked up once and later events are known by their beginning.
  */
-function modelRenamer(path: readonly string[], id: string): (raw: string, data: string) => string {
+function modelRenamer(path: readonly string[], id: string): BlockWriter {
   const json = JSON.stringify(id);
   let beginning: string | undefined;
   let renamed = '';
   return (raw, data) => {
     if (beginning !== undefined && raw.startsWith(beginning)) return renamed + raw.slice(beginning.length);
-    if (!data.startsWith('{')) return raw;
+    if (!data?.startsWith('{')) return raw;
     const place = locateString(data, path);
     const offset = raw.indexOf(data);
     if (!place || offset < 0) return raw;

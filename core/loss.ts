@@ -2,6 +2,7 @@
  * What a target's wire cannot say is never dropped in silence: an encoder lists each loss by the path of the
  * client's own field, and the lane tells the caller, or refuses the call where the caller or the operator asks.
  */
+import type { CanonicalRequest } from './canonical/request.ts';
 import { GatewayError } from './errors.ts';
 
 export interface Loss {
@@ -12,6 +13,31 @@ export interface Loss {
 }
 
 const headerBudget = 2048;
+
+/** `turns[2].blocks[0].cache` → `["turns", 2, "blocks", 0, "cache"]`. */
+function segments(path: string): (string | number)[] {
+  return [...path.matchAll(/\[(\d+)\]|[^.[\]]+/g)].map(([name, index]) => (index === undefined ? name : Number(index)));
+}
+
+function joined(parts: readonly (string | number)[]): string {
+  return parts.map((part) => (typeof part === 'number' ? `[${part}]` : `.${part}`)).join('');
+}
+
+/**
+ * A canonical path as the client wrote it: from the deepest thing on the way that knows where it stood, or by the
+ * client's name for a field of the request itself.
+ */
+export function clientPath(path: string, request: CanonicalRequest, names: Readonly<Record<string, string>>): string {
+  const parts = segments(path);
+  const [first = path] = parts;
+  let known = names[path] ?? (names[String(first)] ?? String(first)) + joined(parts.slice(1));
+  let value: unknown = request;
+  for (const [index, part] of parts.entries()) {
+    value = typeof value === 'object' && value !== null ? Reflect.get(value, part) : undefined;
+    if (typeof value === 'object' && value !== null && 'at' in value && typeof value.at === 'string') known = value.at + joined(parts.slice(index + 1));
+  }
+  return known;
+}
 
 /** The paths for the `x-tollgate-dropped` header: as many as fit into 2 kB, then `+N` for the rest. */
 export function lossHeader(losses: readonly Loss[]): string {

@@ -85,7 +85,7 @@ async function pay(core: Core, planned: Planned, client: Client): Promise<End> {
   } catch (thrown) {
     const end = refusal(planned, thrown);
     await meter(end);
-    sendError(client.reply, client.protocol, end.error);
+    sendError(client.reply, client.protocol, end.error, planned.call);
     return end;
   }
 }
@@ -94,7 +94,7 @@ async function pay(core: Core, planned: Planned, client: Client): Promise<End> {
 async function tryTargets(core: Core, planned: Planned, grant: Grant, client: Client, meter: Meter): Promise<End> {
   const { signal, call, protocol } = planned;
   if (call.stream && protocol.client.keepAlive) {
-    client.reply.head(200, streamHead(protocol));
+    client.reply.head(200, streamHead(call));
     client.reply.keepAlive(protocol.client.keepAlive, core.keepAliveEvery);
   }
   const attempts: Attempt[] = [];
@@ -115,12 +115,12 @@ async function tryTargets(core: Core, planned: Planned, grant: Grant, client: Cl
       continue;
     }
     running.begun();
-    client.reply.head(200, answerHead(protocol, routed, begun.losses));
+    client.reply.head(200, answerHead(routed, begun.losses));
     return deliver(running, attempts, tally, begun, client, meter);
   }
   if (!failure) throw new GatewayError('model_not_found', 'No provider was left for this call.', { param: 'model' });
   await meter(failure);
-  sendError(client.reply, protocol, failure.error);
+  sendError(client.reply, protocol, failure.error, call);
   return failure;
 }
 
@@ -179,7 +179,7 @@ async function deliver(running: RunningAttempt, attempts: readonly Attempt[], ta
     running.stop();
     pieces.return(undefined).catch(() => undefined);
     if (routed.signal.aborted && tally.hasAll(routed.call.candidates)) return settle('completed', undefined, '');
-    return settle(routed.signal.aborted ? 'aborted' : 'cut', error, client.protocol.client.encodeStreamError(error));
+    return settle(routed.signal.aborted ? 'aborted' : 'cut', error, client.protocol.client.encodeStreamError(error, routed.call, true));
   }
 }
 

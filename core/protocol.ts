@@ -51,10 +51,14 @@ export interface ClientCall {
   /** Tokens of output the caller allows for each candidate; undefined where none was stated. */
   readonly outputLimit: number | undefined;
   readonly candidates: number;
+  /** How a streamed reply is framed: as server-sent events, or as the elements of one JSON array (generate-content without `alt=sse`). */
+  readonly framing: 'events' | 'array';
   /** Whether the caller asked for usage inside a stream. */
   readonly usageWanted: boolean;
   readonly size: InputSize;
   readonly preferences: Preferences;
+  /** Whether the body holds sealed state of some vendor in our envelope, so that it cannot go on as it is. */
+  readonly carriesState: boolean;
   /** The request in canonical form, with what the protocol could not say canonically in its vendor bag. */
   decode(): CanonicalRequest;
 }
@@ -85,16 +89,16 @@ export interface ClientSide {
   match(method: string, path: string): Match | undefined;
   /** Passed the parsed body and its text; throws `invalid_request` naming the field at fault. */
   read(body: unknown, text: string, match: Match): ClientCall;
+  /** How the protocol spells the canonical request's own fields, where it spells them otherwise: `{ topP: 'top_p' }`. */
+  readonly fieldNames: Readonly<Record<string, string>>;
   /** Starts an encoder for one streamed reply; what it gives for `response-end` is the reply's last word. */
   encodeEvents(context: ReplyContext): EventEncoder;
   /** Passed all events of a complete reply; the answer is the JSON body that says the same. */
   encodeReply(events: readonly CanonicalEvent[], context: ReplyContext): unknown;
   /** Passed an error before the first byte of a reply; the answer is status and body in the client's words. */
   encodeError(error: GatewayError): ErrorReply;
-  /** Passed an error after the first byte; the answer is the frames that end the stream, never looking complete. */
-  encodeStreamError(error: GatewayError): string;
-  /** The content type of a streamed reply. */
-  readonly streamType: string;
+  /** Passed an error inside a stream, and whether any of the reply was sent; the answer is the frames that end it, never looking complete. */
+  encodeStreamError(error: GatewayError, call: ClientCall, begun: boolean): string;
   /** What to send while the vendor is silent; empty where clients of the protocol bear nothing. */
   readonly keepAlive: string;
 }
@@ -140,6 +144,11 @@ export interface UpstreamSide {
   decodeError(status: number, text: string): GatewayError;
   /** Where a reply, and each event of a stream, names its model. */
   readonly modelPath: readonly string[];
+  /**
+   * How a stream tells that it is complete: by an event of its own, or by ending in silence once every candidate has
+   * finished; then all from the last finish on is the reply's last word.
+   */
+  readonly ending: 'event' | 'silence';
   /** The frame that ends every stream, added in the verbatim lane where a vendor left it out; empty where there is none. */
   readonly terminator: string;
 }

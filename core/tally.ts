@@ -18,9 +18,14 @@ export class Tally {
   complete = false;
   readonly #finished = new Set<number>();
 
+  /** Whether every candidate has finished, though the stream may go on. */
+  hasFinished(candidates: number): boolean {
+    return this.#finished.size >= candidates;
+  }
+
   /** Whether the client has had all there was to have, though the vendor's last frame is missing. */
   hasAll(candidates: number): boolean {
-    return this.complete || (this.#finished.size >= candidates && this.usage.output !== undefined);
+    return this.complete || (this.hasFinished(candidates) && this.usage.output !== undefined);
   }
 
   /** Throws where the vendor broke off with an error of its own. */

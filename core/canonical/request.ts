@@ -14,7 +14,9 @@ const formSchema = z.record(z.string(), z.array(z.string()));
 const bag = { vendor: vendorBagSchema.optional(), form: formSchema.optional() };
 /** A mark after which the prompt may be cached, for the time to live stated or the vendor's default. */
 const cacheSchema = z.strictObject({ ttl: z.enum(['5m', '30m', '1h']).optional() });
-const side = { cache: cacheSchema.optional(), ...bag };
+/** Where the client wrote it, as a path in its own words (`messages[0].content[1]`): losses are told by it. */
+const origin = { at: z.string().optional() };
+const side = { cache: cacheSchema.optional(), ...bag, ...origin };
 
 export const mediaSourceSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('base64'), data: z.string() }),
@@ -76,6 +78,7 @@ export const turnSchema = z.strictObject({
   name: z.string().optional(),
   id: z.string().optional(),
   ...bag,
+  ...origin,
 });
 export type Turn = z.infer<typeof turnSchema>;
 

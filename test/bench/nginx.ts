@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { eventBytes, path, replies } from './payload.ts';
 import { freePort, start, type Started } from './processes.ts';
 
-/** With this rate nginx waits one millisecond, its smallest step, after each event it writes. */
-const pacedRate = eventBytes * 1000;
+/** With this rate nginx waits one millisecond, its smallest step, after each event it writes; not yet after the head. */
+const paced = `limit_rate ${eventBytes * 1000}; limit_rate_after 512;`;
 
 /**
  * A static file answers no POST, so the 405 is turned into the reply. `add_after_body` adds `[DONE]` and with it takes
@@ -49,7 +49,7 @@ http {
     }
     location /json/ { internal; default_type application/json; }
     location = /stream/burst { ${stream} }
-    location = /stream/paced { ${stream} limit_rate ${pacedRate}; }
+    location = /stream/paced { ${stream} ${paced} }
     location = /done.sse { internal; default_type text/event-stream; }
     location = /healthz { return 200 ok; }
     location = /connections { stub_status; }
@@ -66,7 +66,7 @@ export interface VendorState {
 export interface Vendor extends Started {
   readonly origin: string;
   /** Whether streams are sent an event a millisecond from now on. */
-  pace(paced: boolean): void;
+  pace(slow: boolean): void;
   state(): Promise<VendorState>;
 }
 
@@ -85,7 +85,7 @@ export async function startVendor(folder: string): Promise<Vendor> {
   return {
     ...started,
     origin,
-    pace: (paced) => (paced ? writeFileSync(file('paced'), '') : rmSync(file('paced'), { force: true })),
+    pace: (slow) => (slow ? writeFileSync(file('paced'), '') : rmSync(file('paced'), { force: true })),
     async state() {
       const text = await (await fetch(`${origin}/connections`, { headers: { connection: 'close' } })).text();
       return { accepted: Number(/^\s*(\d+) \d+ \d+\s*$/m.exec(text)?.[1]) };

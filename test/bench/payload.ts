@@ -17,8 +17,8 @@ const usage = {
 };
 
 /** Bytes of one event with its blank line. */
-export const eventBytes = 256;
-/** Words, a finish, and the usage in two events' bytes; `[DONE]` follows from a file of its own. */
+export const eventBytes = 300;
+/** After them come a finish, the usage, which is twice as long, and `[DONE]`, which is a file of its own. */
 const words = 97;
 /** Events in one streamed reply, `[DONE]` included. */
 export const eventsPerStream = words + 3;
@@ -37,6 +37,7 @@ function pieces(): string[] {
 
 const streamed = pieces().map((content) => event({ choices: [{ index: 0, delta: { content }, finish_reason: null }] }));
 const finish = event({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
+if ([...streamed, finish].some(({ length }) => length !== eventBytes)) throw new Error('an event outgrew its length: nginx would send it in two');
 
 export const replies = {
   completion: JSON.stringify({

@@ -77,7 +77,7 @@ async function measureAll(targets: readonly Target[], rounds: number, setting: S
 async function bench(folder: string): Promise<void> {
   const tools = [versionOf('wrk'), versionOf('nginx')];
   if (tools.includes(undefined)) {
-    say('The bench needs wrk and nginx: apt-get install -y wrk nginx-core');
+    say('The bench needs wrk and nginx: apt-get install -y wrk nginx');
     process.exitCode = 1;
     return;
   }
@@ -97,9 +97,16 @@ async function bench(folder: string): Promise<void> {
     return;
   }
   const heading = `${rounds} rounds of ${seconds} s; ${machine.processors} × ${machine.processor}; Node ${machine.node}, ${tools.join(', ')}`;
-  const notes = ['Tollgate as delivered: keys checked, every call in the ledger (synchronous=FULL), metrics on. The bare proxy does none of it.', ...[...warnings].map((text) => `Warning: ${text}`)];
+  const notes = [
+    'Tollgate as delivered: keys checked, every call in the ledger (synchronous=FULL), metrics on. The bare proxy does none of it.',
+    'Processor time is that of the process measured: of the vendor itself under direct. Spread: how far rounds lie apart at most.',
+    ...[...warnings].map((text) => `Warning: ${text}`),
+  ];
   process.stdout.write(`\n${heading}\n\n${tableOf(results, names)}\n\n${notes.join('\n')}\n`);
 }
+
+// Where nginx is installed is often no part of a user's path.
+process.env['PATH'] = `${process.env['PATH']}:/usr/local/sbin:/usr/sbin`;
 
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-'));
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }));

@@ -2,7 +2,7 @@
  * What is measured side by side: the vendor itself, the bare proxy, Tollgate as it is delivered, and, when asked
  * for, another gateway written for Node. Each is a process of its own in front of the same vendor.
  */
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort, run, start, type Program, type Started } from './processes.ts';
 
@@ -84,16 +84,25 @@ export async function tollgateTarget({ vendor, folder, project }: Place): Promis
   };
 }
 
+/** With the newest of what it depends on its streams fail (Portkey-AI/gateway issue 1389); with these they work. */
+const portkeyPackage = {
+  private: true,
+  dependencies: { '@portkey-ai/gateway': '1.15.2' },
+  overrides: { '@hono/node-server': '1.3.3', hono: '4.9.7' },
+};
+
 /** The other gateway for Node that is widely used, fetched from npm into the run's folder. */
 export async function portkeyTarget({ vendor, folder }: Place): Promise<Target> {
   const home = join(folder, 'portkey');
   mkdirSync(home);
-  await run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', '--prefix', home, '@portkey-ai/gateway'], { cwd: home });
+  writeFileSync(join(home, 'package.json'), JSON.stringify(portkeyPackage));
+  await run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts'], { cwd: home });
   const port = await freePort();
   const origin = `http://127.0.0.1:${port}`;
   const args = [join(home, 'node_modules/@portkey-ai/gateway/build/start-server.js'), `--port=${port}`, '--headless'];
   const env = { TRUSTED_CUSTOM_HOSTS: '127.0.0.1,localhost', NODE_ENV: 'production' };
   const started = await startedAgain(() => ({ command: process.execPath, args, env, cwd: home, origin, health: '/', log: join(folder, 'portkey.log') }));
-  const headers = { authorization: `Bearer ${vendorKey}`, 'x-portkey-provider': 'openai', 'x-portkey-custom-host': `${vendor}/v1` };
+  // The vendor tells streams by `accept`, which is forwarded only when asked for.
+  const headers = { authorization: `Bearer ${vendorKey}`, 'x-portkey-provider': 'openai', 'x-portkey-custom-host': `${vendor}/v1`, 'x-portkey-forward-headers': 'accept' };
   return { name: 'portkey', origin, headers, pid: started.pid, startups: started.startups };
 }

@@ -1,12 +1,13 @@
 /** What the tests of this protocol know of its bodies: a model that takes one, and how one is to arrive there. */
-import { checkModel, type Model, type ModelFacts } from '../../core/index.ts';
+import { checkModel, type ClientCall, type Model, type ModelFacts } from '../../core/index.ts';
+import { protocol } from '../../plugins/protocols/chat-completions/index.ts';
 
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** A model that can do everything, but for what is said otherwise. */
-export function modelWith(facts: Partial<ModelFacts> = {}): Model {
+export function modelWith({ capabilities, ...facts }: Partial<ModelFacts> = {}): Model {
   return checkModel({
     id: 'openai/gpt-5.5',
     upstream: 'gpt-5.5-upstream',
@@ -19,7 +20,7 @@ export function modelWith(facts: Partial<ModelFacts> = {}): Model {
     output: ['text'],
     free: true,
     ...facts,
-    capabilities: { chatExtras: true, reasoning: { style: 'effort' }, outputLimitField: 'max_completion_tokens', ...facts.capabilities },
+    capabilities: { chatExtras: true, reasoning: { style: 'effort' }, outputLimitField: 'max_completion_tokens', ...capabilities },
   });
 }
 
@@ -35,4 +36,12 @@ export function sentBody(body: unknown, model: Model): unknown {
   const { provider: _, ...rest } = body;
   const options = isObject(rest['stream_options']) ? rest['stream_options'] : {};
   return { ...rest, model: model.upstream, ...(rest['stream'] === true ? { stream_options: { ...options, include_usage: true } } : {}) };
+}
+
+const smallest = { model: 'openai/gpt-5.5', messages: [{ role: 'user', content: 'Ahoy' }] };
+
+/** A call with these fields beside the least a body needs. */
+export function callWith(fields: Record<string, unknown> = {}): ClientCall {
+  const text = JSON.stringify({ ...smallest, ...fields });
+  return protocol.client.read(JSON.parse(text), text, { operation: 'generate' });
 }

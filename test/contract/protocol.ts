@@ -4,7 +4,7 @@
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { errorTable, eventSchema, GatewayError, requestSchema, type CanonicalEvent, type ClientCall, type ErrorCode, type Match, type Model, type Protocol } from '../../core/index.ts';
+import { errorTable, eventSchema, GatewayError, requestSchema, type CanonicalEvent, type ClientCall, type ErrorCode, type Match, type Model, type Protocol, type ReplyContext } from '../../core/index.ts';
 import { decodeAll, fold, readStream } from './replies.ts';
 
 export interface ProtocolFacts {
@@ -136,8 +136,8 @@ export function checkEvents(events: readonly CanonicalEvent[]): void {
   if (ends[0]?.type === 'response-end') expect([...open]).toEqual([]);
 }
 
-function contextOf(call: ClientCall): { id: string; model: string; created: number; call: ClientCall } {
-  return { id: 'ab12', model: call.model, created: 1_790_000_000, call: { ...call, candidates: call.candidates, usageWanted: true } };
+function contextOf(call: ClientCall): ReplyContext {
+  return { id: 'ab12', model: call.model, created: 1_790_000_000, call: { ...call, usageWanted: true, decode: () => call.decode() } };
 }
 
 function testReply({ client, upstream }: Protocol, body: unknown, call: ClientCall): void {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { lossHeader, lossRefusal } from '../../core/loss.ts';
+import { clientPath, lossHeader, lossRefusal } from '../../core/loss.ts';
 
 it('names each lost field by its path', () => {
   expect(lossHeader([{ path: 'tools[2].strict', reason: 'x' }, { path: 'messages[0].name', reason: 'y' }])).toBe('tools[2].strict,messages[0].name');
@@ -19,4 +19,14 @@ it('never lets a path break the header', () => {
 
 it('names the first lost field as the one at fault when a call is refused', () => {
   expect(lossRefusal([{ path: 'seed', reason: 'no seed there' }], 'a/b')).toMatchObject({ code: 'unsupported_parameter', details: { param: 'seed' } });
+});
+
+it('tells a loss where the client wrote it', () => {
+  const request = {
+    model: 'a/b', stream: false,
+    turns: [{ role: 'user' as const, at: 'messages[4]', blocks: [{ type: 'text' as const, text: '', at: 'messages[4].content[1]' }, { type: 'text' as const, text: '' }] }],
+  };
+  const names = { topP: 'top_p', outputLimit: 'max_tokens', 'logprobs.top': 'top_logprobs' };
+  const told = ['turns[0].blocks[0].cache', 'turns[0].blocks[1].cache', 'turns[0].name', 'topP', 'logprobs.top', 'seed'].map((path) => clientPath(path, request, names));
+  expect(told).toEqual(['messages[4].content[1].cache', 'messages[4].blocks[1].cache', 'messages[4].name', 'top_p', 'top_logprobs', 'seed']);
 });

@@ -34,8 +34,8 @@ export const plainProtocol: Protocol = {
   name: 'plain',
   body: 'json',
   client: {
-    streamType: 'text/event-stream',
     keepAlive: ': plain\n\n',
+    fieldNames: { outputLimit: 'limit' },
     match: (method, path) => (method === 'POST' && path === '/plain' ? { operation: 'generate' } : undefined),
     read(body) {
       const checked = callSchema.safeParse(body);
@@ -47,6 +47,8 @@ export const plainProtocol: Protocol = {
         candidates: 1,
         usageWanted: true,
         preferences: {},
+        carriesState: false,
+        framing: 'events',
         size: { textBytes: Buffer.byteLength(prompt), images: 0, mediaBytes: 0 },
         decode: () => ({ model, stream, turns: [{ role: 'user', blocks: [{ type: 'text', text: prompt }] }], ...(limit === undefined ? {} : { outputLimit: limit }) }),
       };
@@ -67,6 +69,7 @@ export const plainProtocol: Protocol = {
   },
   upstream: {
     modelPath: ['model'],
+    ending: 'event',
     terminator: '',
     retarget: (text) => text,
     encodeRequest(request, model, outputLimit) {

@@ -13,6 +13,24 @@ import { retarget } from './retarget.ts';
 
 const path = '/v1/chat/completions';
 
+/** Canonical fields that this protocol spells otherwise. */
+const fieldNames = {
+  turns: 'messages',
+  toolChoice: 'tool_choice',
+  parallelToolCalls: 'parallel_tool_calls',
+  outputLimit: 'max_completion_tokens',
+  candidates: 'n',
+  topP: 'top_p',
+  frequencyPenalty: 'frequency_penalty',
+  presencePenalty: 'presence_penalty',
+  'logprobs.top': 'top_logprobs',
+  format: 'response_format',
+  reasoning: 'reasoning_effort',
+  'reasoning.effort': 'reasoning_effort',
+  serviceTier: 'service_tier',
+  cacheKey: 'prompt_cache_key',
+};
+
 export const protocol: Protocol = {
   name: protocolName,
   body: 'json',
@@ -23,8 +41,8 @@ export const protocol: Protocol = {
     encodeReply,
     encodeError,
     encodeStreamError,
-    streamType: 'text/event-stream; charset=utf-8',
     keepAlive: ': keep-alive\n\n',
+    fieldNames,
   },
   upstream: {
     retarget,
@@ -33,6 +51,7 @@ export const protocol: Protocol = {
     decodeReply: (body, call) => new ReplyDecoder(call).whole(body),
     decodeError,
     modelPath: ['model'],
+    ending: 'event',
     terminator,
   },
 };

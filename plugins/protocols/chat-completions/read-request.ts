@@ -3,6 +3,7 @@
  * gateway decides by. The canonical form is made when first asked for, since most calls go on verbatim.
  */
 import type { CanonicalRequest, ClientCall, InputSize, Preferences } from '../../../core/index.ts';
+import { envelopeMark } from '../../shared/envelope.ts';
 import { preferencesOf } from '../../shared/provider-object.ts';
 import { badField, checkWire } from '../../shared/wire-check.ts';
 import { decodeRequest, isOwnTool, leastLimit } from './decode-request.ts';
@@ -22,6 +23,8 @@ export class ChatCall implements ClientCall {
   readonly usageWanted: boolean;
   readonly size: InputSize;
   readonly preferences: Preferences;
+  readonly carriesState: boolean;
+  readonly framing = 'events';
   /** The output limits as they stand in the body, by their names there. */
   readonly limits: Readonly<Record<LimitField, number | undefined>>;
   readonly #wire: WireRequest;
@@ -37,6 +40,7 @@ export class ChatCall implements ClientCall {
     this.usageWanted = wire.stream_options?.include_usage ?? false;
     this.size = sizeOf(wire.messages, text);
     this.preferences = preferencesOf(wire.provider);
+    this.carriesState = text.includes(envelopeMark);
     this.#wire = wire;
     this.#text = text;
   }

@@ -111,6 +111,7 @@ const responseFormat = z.discriminatedUnion('type', [
   }),
 ]);
 
+const pairs = 'an object of at most 16 pairs, with names of at most 64 characters';
 const modelId = 'a model id of the form <provider>/<model_name>';
 const stopText = 'a string, or an array of at most 4 strings';
 
@@ -145,7 +146,7 @@ export const requestWire = z.looseObject({
   top_logprobs: wholeBetween(0, 20).nullish(),
   seed: z.number('a whole number').refine(Number.isInteger, 'a whole number').nullish(),
   logit_bias: z.record(z.string(), between(-100, 100)).nullish(),
-  metadata: z.record(z.string().max(64), z.string().max(512)).nullish(),
+  metadata: z.record(z.string().max(64), z.string().max(512), pairs).refine((all) => Object.keys(all).length <= 16, pairs).nullish(),
   user: z.string().nullish(),
   safety_identifier: z.string().nullish(),
   reasoning_effort: z.string().nullish(),

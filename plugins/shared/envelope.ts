@@ -1,0 +1,30 @@
+/**
+ * Sealed state of one vendor in the opaque slot of another's protocol: the envelope names whose it is and what it
+ * is, and opens to the very bytes that went in. It is plain base64 throughout, since generate-content takes
+ * nothing else in its slot, and starts alike, so that a body which holds one is known by a search.
+ */
+import type { Opaque } from '../../core/index.ts';
+
+/** Twelve bytes, so that their base64 stands apart from what follows. */
+const magic = 'tollgate-v1\n';
+
+/** How every envelope begins. */
+export const envelopeMark = Buffer.from(magic).toString('base64');
+
+/** Puts sealed state into an envelope; base64, without line breaks. */
+export function seal({ vendor, kind, value }: Opaque): string {
+  return Buffer.from(magic + JSON.stringify([vendor, kind, value])).toString('base64');
+}
+
+/** The state an envelope holds; undefined for what is no envelope, or no longer whole. */
+export function unseal(text: string): Opaque | undefined {
+  if (!text.startsWith(envelopeMark)) return undefined;
+  try {
+    const parts: unknown = JSON.parse(Buffer.from(text, 'base64').toString('utf8').slice(magic.length));
+    if (!Array.isArray(parts) || parts.length !== 3) return undefined;
+    const [vendor, kind, value]: unknown[] = parts;
+    return typeof vendor === 'string' && typeof kind === 'string' && typeof value === 'string' ? { vendor, kind, value } : undefined;
+  } catch {
+    return undefined;
+  }
+}

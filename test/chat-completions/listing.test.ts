@@ -1,0 +1,119 @@
+import { describe, expect, it } from 'vitest';
+import type { RouteReply } from '../../core/index.ts';
+import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
+import { usdPerToken } from '../../plugins/shared/model-listing.ts';
+import { hostWith, type TestHost } from '../support/host.ts';
+import { modelWith } from './bodies.ts';
+
+const priced = modelWith({
+  id: 'openai/gpt-5.5',
+  name: 'GPT-5.5',
+  description: 'A model.',
+  created: '2026-04-23',
+  contextLength: 1000,
+  outputLimit: 100,
+  input: ['text', 'image'],
+  supportedParameters: ['tools'],
+  free: undefined,
+  price: { input: '1.25', output: '10', cacheRead: '0.125' },
+});
+const nested = modelWith({ id: 'vendor/family/model:free', name: 'Free' });
+const provider = { name: 'p', endpoints: {}, sign: <Request>(request: Request): Request => request };
+
+function listed(): TestHost {
+  const host = hostWith([chatCompletions()]);
+  host.catalog.offer(provider, [priced, nested]);
+  return host;
+}
+
+async function get(host: TestHost, name: string, params: Record<string, string> = {}, headers: Record<string, string> = {}): Promise<RouteReply> {
+  const route = host.routes.get(name);
+  if (route.access !== 'public') throw new Error('the listing is public');
+  try {
+    return await route.handle({ params, query: new URLSearchParams(), headers, body: undefined });
+  } catch (error) {
+    return route.errors(error);
+  }
+}
+
+describe('the listing of models', () => {
+  it('is public, under the path that clients ask', () => {
+    const routes = [...listed().routes.all()].map(({ method, path, access }) => [method, path, access]);
+    expect(routes).toEqual([['GET', '/v1/models', 'public'], ['GET', '/v1/models/*id', 'public']]);
+  });
+
+  it('tells of each model what a client fills its menu with', async () => {
+    const { status, headers, body } = await get(listed(), 'chat-models');
+    expect([status, headers?.['content-type']]).toEqual([200, 'application/json; charset=utf-8']);
+    expect(JSON.parse(String(body))).toMatchObject({
+      object: 'list',
+      data: [
+        {
+          id: 'openai/gpt-5.5',
+          object: 'model',
+          created: 1776902400,
+          owned_by: 'openai',
+          name: 'GPT-5.5',
+          description: 'A model.',
+          canonical_slug: 'openai/gpt-5.5',
+          context_length: 1000,
+          architecture: { modality: 'text+image->text', input_modalities: ['text', 'image'], output_modalities: ['text'], tokenizer: 'Other', instruct_type: null },
+          pricing: { prompt: '0.00000125', completion: '0.00001', input_cache_read: '0.000000125' },
+          top_provider: { context_length: 1000, max_completion_tokens: 100, is_moderated: false },
+          supported_parameters: ['tools'],
+          expiration_date: null,
+        },
+        { id: 'vendor/family/model:free', owned_by: 'vendor', pricing: { prompt: '0', completion: '0' } },
+      ],
+    });
+  });
+
+  it('gives one model by its id, slashes and all', async () => {
+    const { status, body } = await get(listed(), 'chat-model', { id: 'vendor/family/model:free' });
+    expect([status, JSON.parse(String(body))]).toMatchObject([200, { id: 'vendor/family/model:free', object: 'model' }]);
+  });
+
+  it('knows no model that is not there, and says so in the words of the family', async () => {
+    expect(await get(listed(), 'chat-model', { id: 'openai/none' })).toMatchObject({ status: 404, body: { error: { type: 'invalid_request_error', code: 'model_not_found', message: expect.stringContaining('openai/none') } } });
+  });
+
+  it('is not sent again to a client that has it', async () => {
+    const host = listed();
+    const tag = String((await get(host, 'chat-models')).headers?.['etag']);
+    expect(tag).toMatch(/^"[\w-]{43}"$/);
+    for (const known of [tag, `W/${tag}`, `"other", ${tag}`, '*']) {
+      expect(await get(host, 'chat-models', {}, { 'if-none-match': known })).toEqual({ status: 304, headers: { etag: tag }, body: '' });
+    }
+    expect((await get(host, 'chat-models', {}, { 'if-none-match': '"other"' })).status).toBe(200);
+  });
+
+  it('is rendered once for each state of the catalogue', async () => {
+    const host = listed();
+    const first = await get(host, 'chat-models');
+    let asked = 0;
+    const { models } = host.catalog;
+    host.catalog.models = () => {
+      asked += 1;
+      return models.call(host.catalog);
+    };
+    expect(await get(host, 'chat-models')).toEqual(first);
+    expect(asked).toBe(0);
+    host.catalog.offer(provider, [priced]);
+    const later = await get(host, 'chat-models');
+    expect(asked).toBe(1);
+    expect(later.headers?.['etag']).not.toBe(first.headers?.['etag']);
+    expect((await get(host, 'chat-model', { id: nested.id })).status).toBe(404);
+  });
+});
+
+describe('a price by the token', () => {
+  it.each([
+    [1_250_000_000n, '0.00000125'],
+    [0n, '0'],
+    [1n, '0.000000000000001'],
+    [2_000_000_000_000_000n, '2'],
+    [1_500_000_000_000_000n, '1.5'],
+  ])('of %i nano-USD for a million is exact', (price, text) => {
+    expect(usdPerToken(price)).toBe(text);
+  });
+});

@@ -1,0 +1,182 @@
+import { describe, expect, it } from 'vitest';
+import type { CanonicalRequest, Model, Turn } from '../../core/index.ts';
+import { protocol } from '../../plugins/protocols/chat-completions/index.ts';
+import { callWith, isObject, modelWith } from './bodies.ts';
+
+const user: Turn = { role: 'user', blocks: [{ type: 'text', text: 'Ahoy' }] };
+
+/** A request as another protocol's client may have made it, encoded for a model. */
+function encode(request: Partial<CanonicalRequest>, model: Model = modelWith(), limit?: number): { body: Record<string, unknown>; lost: string[] } {
+  const { body, losses } = protocol.upstream.encodeRequest({ model: 'a/b', stream: false, turns: [user], ...request }, model, limit);
+  const plain: unknown = JSON.parse(JSON.stringify(body));
+  if (!isObject(plain)) throw new Error('no body');
+  return { body: plain, lost: losses.map(({ path }) => path) };
+}
+
+function messages(...turns: Turn[]): unknown {
+  return encode({ turns }).body['messages'];
+}
+
+const plainModel = modelWith({ capabilities: { chatExtras: false, reasoning: { style: 'none' } } });
+
+describe('turns as messages', () => {
+  it('plain text is one string, however many blocks it came in', () => {
+    expect(messages({ role: 'system', blocks: [{ type: 'text', text: 'a' }, { type: 'text', text: 'b' }] }, { role: 'assistant', blocks: [{ type: 'text', text: 'c' }, { type: 'text', text: 'd' }] })).toEqual([
+      { role: 'system', content: 'a\n\nb' },
+      { role: 'assistant', content: 'cd' },
+    ]);
+  });
+
+  it('tool results become a message each, and the media in them follows behind the last', () => {
+    const image = { type: 'media', kind: 'image', source: { type: 'base64', data: 'AAAA' }, mediaType: 'image/png' } as const;
+    expect(
+      messages(
+        { role: 'assistant', blocks: [{ type: 'tool-call', id: 'c1', name: 'f', arguments: '{"n":1.0}' }, { type: 'tool-call', id: 'c2', name: 'f', arguments: '{}' }] },
+        { role: 'user', blocks: [{ type: 'tool-result', callId: 'c1', content: [{ type: 'text', text: 'A chart:' }, image] }] },
+        { role: 'user', blocks: [{ type: 'tool-result', callId: 'c2', content: [] }, { type: 'text', text: 'Well?' }] },
+      ),
+    ).toEqual([
+      { role: 'assistant', content: null, tool_calls: [{ id: 'c1', type: 'function', function: { name: 'f', arguments: '{"n":1.0}' } }, { id: 'c2', type: 'function', function: { name: 'f', arguments: '{}' } }] },
+      { role: 'tool', tool_call_id: 'c1', content: 'A chart:\n\nSee file 1.' },
+      { role: 'tool', tool_call_id: 'c2', content: '' },
+      { role: 'user', content: [{ type: 'text', text: 'This is file 1:' }, { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }] },
+      { role: 'user', content: 'Well?' },
+    ]);
+  });
+
+  it('media of the last result is not forgotten', () => {
+    const read = messages({ role: 'tool', blocks: [{ type: 'tool-result', callId: 'c1', content: [{ type: 'media', kind: 'image', source: { type: 'url', url: 'https://x' } }] }] });
+    expect(read).toMatchObject([{ role: 'tool', content: 'See file 1.' }, { role: 'user', content: [{}, { type: 'image_url', image_url: { url: 'https://x' } }] }]);
+  });
+
+  it('a developer is a system to those who know no other', () => {
+    const turn: Turn = { role: 'developer', blocks: [{ type: 'text', text: 'a' }] };
+    expect(messages(turn)).toEqual([{ role: 'developer', content: 'a' }]);
+    expect(encode({ turns: [turn] }, plainModel).body['messages']).toEqual([{ role: 'system', content: 'a' }]);
+  });
+
+  it('documents go as data, or as text where they are text', () => {
+    const document = (source: Extract<Turn['blocks'][number], { type: 'media' }>['source'], mediaType?: string): Turn => ({ role: 'user', blocks: [{ type: 'media', kind: 'document', source, mediaType, title: 'Tides' }] });
+    expect(messages(document({ type: 'base64', data: 'JVBE' }, 'application/pdf'))).toMatchObject([{ content: [{ type: 'file', file: { file_data: 'data:application/pdf;base64,JVBE', filename: 'Tides' } }] }]);
+    expect(messages(document({ type: 'base64', data: Buffer.from('2 m').toString('base64') }, 'text/plain'))).toMatchObject([{ content: 'Tides:\n\n2 m' }]);
+    expect(messages(document({ type: 'text', text: '2 m' }))).toMatchObject([{ content: 'Tides:\n\n2 m' }]);
+  });
+
+  it('content without which the answer would be worthless refuses the call', () => {
+    const turn = (block: Turn['blocks'][number]): (() => unknown) => () => messages({ role: 'user', blocks: [block] });
+    expect(turn({ type: 'media', kind: 'video', source: { type: 'url', url: 'https://x' } })).toThrow(/no video/);
+    expect(turn({ type: 'media', kind: 'document', source: { type: 'file', vendor: 'anthropic', id: 'file_1' } })).toThrow(/kept by anthropic/);
+  });
+});
+
+describe('reasoning goes back to its own vendor alone', () => {
+  const sealed: Turn = { role: 'assistant', blocks: [{ type: 'reasoning', text: 'hm', opaque: [{ vendor: 'anthropic', kind: 'signature', value: 'c2VhbA==' }] }, { type: 'text', text: 'a' }] };
+  const turns = [user, sealed, user];
+
+  it('byte for byte where that is who answers', () => {
+    const { body, lost } = encode({ turns }, modelWith({ id: 'anthropic/claude' }));
+    expect(body['messages']).toMatchObject([{}, { content: 'a', reasoning_details: [{ type: 'reasoning.text', format: 'anthropic-claude-v1', text: 'hm', signature: 'c2VhbA==' }] }, {}]);
+    expect(lost).toEqual([]);
+  });
+
+  it('and is told as lost where another does, whoever wrote it down', () => {
+    expect(encode({ turns })).toMatchObject({ body: { messages: [{}, { role: 'assistant', content: 'a' }, {}] }, lost: ['turns[1].blocks[0]'] });
+    const { turns: own } = callWith({ messages: [{ role: 'user', content: 'x' }, { role: 'assistant', content: 'a', reasoning_details: [{ type: 'reasoning.encrypted', data: 'xx', format: 'google-gemini-v1' }] }] }).decode();
+    expect(encode({ turns: own }).lost).toEqual(['turns[1].blocks[0]']);
+  });
+
+  it('never as text that nobody sealed', () => {
+    expect(encode({ turns: [{ role: 'assistant', blocks: [{ type: 'reasoning', text: 'hm' }] }] })).toMatchObject({ body: { messages: [{ role: 'assistant', content: '' }] }, lost: ['turns[0].blocks[0]'] });
+  });
+
+  it('but a seal without content lets its own vendor have the text', () => {
+    const block = { type: 'reasoning', text: 'hm', opaque: [{ vendor: 'deepseek', kind: 'signature', value: '' }] } as const;
+    const { body } = encode({ turns: [{ role: 'assistant', blocks: [{ ...block, opaque: [...block.opaque] }, { type: 'text', text: 'a' }] }] }, modelWith({ id: 'deepseek/deepseek-v4-flash' }));
+    expect(body['messages']).toEqual([{ role: 'assistant', content: 'a', reasoning_content: 'hm' }]);
+  });
+});
+
+/** What is asked; of which model; the fields that reach it; the paths told as lost. */
+const fitted: [asked: Partial<CanonicalRequest>, model: Model, sent: Record<string, unknown>, lost: string[]][] = [
+  [{ topK: 40 }, modelWith(), {}, ['topK']],
+  [{ temperature: 0.5, topP: 0.1, frequencyPenalty: 1, presencePenalty: 1, logprobs: { top: 2 }, seed: 3 }, modelWith({ capabilities: { sampling: false } }), { seed: 3 }, ['temperature', 'topP', 'frequencyPenalty', 'presencePenalty', 'logprobs', 'logprobs.top']],
+  [{ stop: ['x'], seed: 1, temperature: 1 }, modelWith({ supportedParameters: ['temperature', 'tools'] }), { temperature: 1 }, ['seed', 'stop']],
+  [{ stop: ['a', 'b', 'c', 'd', 'e'] }, modelWith(), { stop: ['a', 'b', 'c', 'd'] }, ['stop']],
+  [{ reasoning: { budget: 2000 } }, modelWith(), { reasoning_effort: 'low' }, ['reasoning.budget']],
+  [{ reasoning: { effort: 'xhigh' } }, modelWith({ capabilities: { reasoning: { style: 'effort', efforts: ['low', 'medium', 'high'] } } }), { reasoning_effort: 'high' }, ['reasoning.effort']],
+  [{ reasoning: { effort: 'low' } }, plainModel, {}, ['reasoning']],
+  [{ reasoning: { effort: 'none' } }, plainModel, {}, []],
+  [{ reasoning: { display: 'none' } }, modelWith(), {}, ['reasoning.display']],
+  [{ verbosity: 'low', metadata: { a: 'b' }, serviceTier: 'flex', cacheKey: 'k', user: 'u' }, plainModel, { user: 'u' }, ['verbosity', 'metadata', 'serviceTier', 'cacheKey']],
+  [{ verbosity: 'low', metadata: { a: 'b' }, serviceTier: 'flex', cacheKey: 'k' }, modelWith(), { verbosity: 'low', metadata: { a: 'b' }, service_tier: 'flex', prompt_cache_key: 'k' }, []],
+  [{ format: { type: 'schema', schema: { type: 'object' } } }, modelWith(), { response_format: { type: 'json_schema', json_schema: { name: 'answer', schema: { type: 'object' } } } }, []],
+  [{ format: { type: 'json' } }, modelWith({ capabilities: { structuredOutput: false } }), {}, ['format']],
+  [{ tools: [{ type: 'function', name: 'f' }], toolChoice: { mode: 'required' } }, modelWith({ capabilities: { tools: false } }), {}, ['tools']],
+  [{ tools: [{ type: 'hosted', protocol: 'responses', kind: 'other', value: {} }], toolChoice: { mode: 'auto' }, parallelToolCalls: true }, modelWith(), {}, ['tools[0]']],
+  [{ tools: [{ type: 'hosted', protocol: 'messages', kind: 'web-search', value: {} }] }, modelWith({ supportedParameters: ['web_search_options'] }), { web_search_options: {} }, []],
+  [{ tools: [{ type: 'function', name: 'f', namespace: 'n', cache: {} }] }, modelWith(), { tools: [{ type: 'function', function: { name: 'f' } }] }, ['tools[0].namespace', 'tools[0].cache']],
+  [
+    { tools: [{ type: 'custom', name: 'patch', description: 'Applies', format: { type: 'grammar', grammar: { syntax: 'lark', definition: 'start: x' } } }], toolChoice: { mode: 'one', names: ['patch'] } },
+    plainModel,
+    {
+      tools: [{ type: 'function', function: { name: 'patch', description: 'Applies\n\nThe input follows this grammar (lark):\nstart: x', parameters: { type: 'object', properties: { input: { type: 'string' } }, required: ['input'], additionalProperties: false } } }],
+      tool_choice: { type: 'function', function: { name: 'patch' } },
+    },
+    [],
+  ],
+  [{ outputLimit: 9 }, modelWith(), { max_completion_tokens: 9 }, []],
+  [{ outputLimit: 9 }, modelWith({ capabilities: { outputLimitField: 'max_tokens' } }), { max_tokens: 9 }, []],
+  [{ stream: true }, modelWith(), { stream: true, stream_options: { include_usage: true } }, []],
+  [{ vendor: { responses: { truncation: 'auto', store: null } } }, modelWith(), {}, ['truncation']],
+  [{ turns: [{ ...user, vendor: { messages: { citations: {} } } }] }, modelWith(), {}, ['turns[0].citations']],
+  [{ turns: [{ role: 'user', blocks: [{ type: 'text', text: 'Ahoy', cache: { ttl: '1h' } }] }] }, plainModel, {}, ['turns[0].blocks[0].cache']],
+];
+
+describe('a request is fitted to its model, and each loss is named', () => {
+  it.each(fitted)('%j', (asked, model, sent, lost) => {
+    const read = encode(asked, model);
+    expect(read.body).toEqual({ model: 'gpt-5.5-upstream', messages: [{ role: 'user', content: 'Ahoy' }], ...sent });
+    expect(read.lost).toEqual(lost);
+  });
+
+  it('a lowered limit stands in place of the one asked for', () => {
+    expect(encode({ outputLimit: 900 }, modelWith(), 50).body['max_completion_tokens']).toBe(50);
+  });
+
+  it('a cache mark goes where it is understood, for the time this wire has', () => {
+    const marked = (ttl?: '1h' | '30m'): Partial<CanonicalRequest> => ({ turns: [{ role: 'user', blocks: [{ type: 'text', text: 'a', cache: ttl ? { ttl } : {} }] }] });
+    expect(encode(marked('1h'))).toMatchObject({ body: { messages: [{ content: [{ type: 'text', text: 'a', prompt_cache_breakpoint: { mode: 'explicit' } }] }] }, lost: ['turns[0].blocks[0].cache.ttl'] });
+    expect(encode(marked('30m'))).toMatchObject({ body: { messages: [{ content: [{ prompt_cache_breakpoint: { mode: 'explicit', ttl: '30m' } }] }] }, lost: [] });
+  });
+
+  it.each([
+    ['audio of another kind', { type: 'media', kind: 'audio', source: { type: 'base64', data: 'AA' }, mediaType: 'audio/flac' }],
+    ['a document by its address', { type: 'media', kind: 'document', source: { type: 'url', url: 'https://x/a.pdf' } }],
+    ['an item of another protocol', { type: 'foreign', protocol: 'responses', value: {} }],
+  ] as const)('%s is left out, and told', (_, block) => {
+    expect(encode({ turns: [{ role: 'user', blocks: [block, { type: 'text', text: 'a' }] }] })).toMatchObject({ body: { messages: [{ content: 'a' }] }, lost: ['turns[0].blocks[0]'] });
+  });
+
+  it('a failed tool is told as one that spoke', () => {
+    const turns: Turn[] = [{ role: 'tool', blocks: [{ type: 'tool-result', callId: 'c', content: [{ type: 'text', text: 'no' }], isError: true }] }];
+    expect(encode({ turns })).toMatchObject({ body: { messages: [{ role: 'tool', tool_call_id: 'c', content: 'no' }] }, lost: ['turns[0].blocks[0].isError'] });
+  });
+
+  it("the client's own fields go too where the model samples by itself", () => {
+    const request = callWith({ temperature: 1, logit_bias: { 1: 5 }, top_logprobs: 0 }).decode();
+    expect(encode(request, modelWith({ capabilities: { sampling: false } }))).toMatchObject({ lost: ['logit_bias', 'temperature', 'logprobs.top'] });
+  });
+
+  it('a seed that no double holds is written with its own digits', () => {
+    const { body } = protocol.upstream.encodeRequest({ model: 'a/b', stream: false, turns: [user], seed: '9223372036854775807' }, modelWith(), undefined);
+    expect(JSON.stringify(body)).toContain('"seed":9223372036854775807');
+  });
+
+  it('an edited request is written as it was edited, not as it was read', () => {
+    const request = callWith({ stop: 'x', messages: [{ role: 'user', content: [{ type: 'text', text: 'a' }] }] }).decode();
+    const [turn] = request.turns;
+    if (!turn) throw new Error('no turn');
+    const { body } = encode({ ...request, stop: ['y', 'z'], turns: [{ ...turn, blocks: [{ type: 'text', text: 'b' }] }] });
+    expect(body).toMatchObject({ stop: ['y', 'z'], messages: [{ role: 'user', content: [{ type: 'text', text: 'b' }] }] });
+  });
+});
