@@ -6,6 +6,8 @@ import { median, spread } from './statistics.ts';
 export type Samples = Readonly<Record<string, Readonly<Record<string, readonly number[]>>>>;
 
 export interface Result {
+  readonly figure: string;
+  readonly over: Row['over'];
   readonly label: string;
   readonly unit: string;
   readonly digits: number;
@@ -30,7 +32,8 @@ export function resultsOf(samples: Samples, targets: readonly string[]): Result[
     const bare = values['bare']?.median;
     const ratios = Object.entries(values).filter(([name]) => name !== 'bare').map(([name, value]): [string, number] => [name, value.median / (bare ?? NaN)]);
     const comparable = row.better !== undefined && bare !== undefined;
-    return [{ label: row.label, unit: row.unit, digits: row.digits ?? 0, better: row.better, values, toBare: comparable ? Object.fromEntries(ratios) : {} }];
+    const { figure, label, unit, better, over, digits = 0 } = row;
+    return [{ figure, over, label, unit, digits, better, values, toBare: comparable ? Object.fromEntries(ratios) : {} }];
   });
 }
 

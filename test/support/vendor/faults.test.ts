@@ -69,6 +69,15 @@ describe('a scripted fault', () => {
     expect(text.endsWith('1\r\n\n\r\n0\r\n\r\n')).toBe(true);
   });
 
+  it('delays come before the head and before each event', async () => {
+    vendor.script(model, { text: ['a', 'b'], delayHeaders: 40, delayEvents: 10 });
+    const began = performance.now();
+    const { text } = await ask(vendor, streamed);
+    // A timer may fire a millisecond early by this clock.
+    expect(performance.now() - began).toBeGreaterThan(40 + dataOf(text).length * 10 - 10);
+    expect(dataOf(text)).toHaveLength(5);
+  });
+
   it('hold keeps the head back until the test lets go', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     vendor.script(model, { hold: promise });

@@ -18,7 +18,7 @@ const bad: Record<string, [object, string | null, string | null]> = {
   'no messages': [{ messages: undefined }, 'missing_required_parameter', 'messages'],
   'an empty list of messages': [{ messages: [] }, 'empty_array', 'messages'],
   'no model': [{ model: undefined }, 'missing_required_parameter', 'model'],
-  'an unknown role': [said({ role: 'bot', content: 'x' }), 'invalid_type', 'messages[1].role'],
+  'an unknown role': [said({ role: 'bot', content: 'x' }), 'invalid_value', 'messages[1].role'],
   'content that is null': [{ messages: [{ role: 'user', content: null }] }, 'invalid_type', 'messages[0].content'],
   'temperature below zero': [{ temperature: -0.5 }, 'decimal_below_min_value', 'temperature'],
   'temperature above two': [{ temperature: 2.1 }, 'decimal_above_max_value', 'temperature'],

@@ -60,6 +60,9 @@ export function complaintOf(raw: Issue): Complaint {
     return { message: `Missing required parameter: '${param}'.`, param, code: 'missing_required_parameter' };
   }
   if (issue.code === 'too_small' || issue.code === 'too_big') return outOfRange(issue, param);
+  if (issue.code === 'invalid_union' && issue.errors.length === 0) {
+    return { message: `Invalid value for '${param}': ${JSON.stringify(issue.input)} is none of those supported.`, param, code: 'invalid_value' };
+  }
   if (issue.code === 'invalid_type' || issue.code === 'invalid_union') {
     const wanted = issue.code === 'invalid_type' ? `expected ${issue.expected}, but got` : 'got';
     return { message: `Invalid type for '${param}': ${wanted} ${kindOf(issue.input)} instead.`, param, code: 'invalid_type' };

@@ -128,7 +128,8 @@ export const requestSchema = z.strictObject({
   reasoning_effort: z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']).nullish(),
   response_format: responseFormat.optional(),
   safety_identifier: z.string().max(64).nullish(),
-  seed: z.int().nullish(),
+  // The real one takes 64 bits, which no double holds.
+  seed: z.number().refine(Number.isInteger).nullish(),
   service_tier: z.enum(['auto', 'default', 'flex', 'scale', 'priority', 'fast']).nullish(),
   stop: z.union([z.string(), z.array(z.string()).min(1).max(4)]).nullish(),
   store: z.boolean().nullish(),

@@ -1,0 +1,57 @@
+/** A gateway before a fake vendor, with an account and a key: what most stories need. */
+import OpenAI from 'openai';
+import type { ConfigInput } from '../../core/config.ts';
+import { bearer } from '../../plugins/auth/bearer.ts';
+import { balance } from '../../plugins/meters/balance/index.ts';
+import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
+import { openai } from '../../plugins/providers/openai.ts';
+import { preferences } from '../../plugins/routing/preferences.ts';
+import { startGateway, type TestGateway } from './gateway.ts';
+import { startVendor, type Vendor } from './vendor/chat-completions.ts';
+
+export interface House {
+  readonly gateway: TestGateway;
+  readonly vendor: Vendor;
+  readonly key: string;
+  /** The official SDK, its base at the gateway. */
+  readonly client: OpenAI;
+  /** Posts a chat-completions body as it stands: an object as JSON, text as text. */
+  post(body: unknown, init?: RequestInit): Promise<Response>;
+  /** What the balance endpoint says. */
+  balance(): Promise<{ balance: number; total: number; used: number }>;
+  close(): Promise<void>;
+}
+
+function isBalance(value: unknown): value is { balance: number; total: number; used: number } {
+  return typeof value === 'object' && value !== null && 'balance' in value && 'used' in value;
+}
+
+/** `credit` is in USD; `plugins` stand beside the usual ones. */
+export async function openHouse({ credit = '5', plugins = [], settings = {} }: { credit?: string; plugins?: ConfigInput['plugins']; settings?: Partial<ConfigInput> } = {}): Promise<House> {
+  const vendor = await startVendor();
+  const gateway = await startGateway({
+    ...settings,
+    plugins: [bearer(), chatCompletions(), openai({ apiKey: vendor.key, baseUrl: vendor.url }), preferences(), balance({ firstCredit: '0' }), ...plugins],
+  });
+  const made: unknown = await gateway.verb('keys create', [], { account: 'tester', credit });
+  const key = typeof made === 'object' && made && 'key' in made ? String(made.key) : '';
+  return {
+    gateway, vendor, key,
+    client: new OpenAI({ apiKey: key, baseURL: `${gateway.url}/v1`, maxRetries: 0 }),
+    post(body, init = {}) {
+      const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...Object.fromEntries(new Headers(init.headers)) };
+      const text = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
+      return fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', ...init, headers, body: Buffer.from(text) });
+    },
+    async balance() {
+      const response = await fetch(`${gateway.url}/v1/user/balance`, { headers: { authorization: `Bearer ${key}` } });
+      const body: unknown = await response.json();
+      if (!isBalance(body)) throw new Error(`no balance: ${response.status}`);
+      return body;
+    },
+    async close() {
+      await gateway.close();
+      await vendor.close();
+    },
+  };
+}
