@@ -1,7 +1,7 @@
 /**
  * The written policy of what a call costs, by how it ended: completed, the vendor's usage; never sent or failed
  * before output, nothing; the client gone after sending, its input; broken off after output, its input and what
- * was delivered. Where the vendor's figures are missing they are estimated from bytes, and said to be.
+ * was delivered. Counting tokens costs nothing. Where the vendor's figures are missing they are estimated from bytes, and said to be.
  */
 import type { Charge, Routed } from './exchange.ts';
 import { costOf } from './money.ts';
@@ -15,7 +15,7 @@ const bytesPerToken = 4;
 const nothing: Charge = { cost: 0n, usage: {}, basis: 'none' };
 
 export function chargeFor(outcome: Outcome, exchange: Routed, tally: Tally): Charge {
-  if (outcome === 'failed' || (outcome === 'left-before-output' && !exchange.attempt.sent)) return nothing;
+  if (exchange.operation === 'count' || outcome === 'failed' || (outcome === 'left-before-output' && !exchange.attempt.sent)) return nothing;
   const { price } = exchange.attempt.target;
   const told = tally.usage;
   if (outcome === 'completed' && told.input !== undefined && told.output !== undefined) {
@@ -25,7 +25,8 @@ export function chargeFor(outcome: Outcome, exchange: Routed, tally: Tally): Cha
   return { usage, cost: costOf(usage, price), basis: 'estimate' };
 }
 
-function estimateInput({ call, attempt }: Routed): number {
+/** The tokens of a call's input, where nobody has counted them. */
+export function estimateInput({ call, attempt }: Routed): number {
   const { textBytes, images, mediaBytes } = call.size;
   return Math.ceil((textBytes + mediaBytes) / bytesPerToken) + images * attempt.target.model.capabilities.imageTokens;
 }

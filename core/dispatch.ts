@@ -70,8 +70,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       return new Promise((resolve, reject) => {
         const failed = (error: Error): void => reject(unreachable(error, exchange));
         const proxied = async (): Promise<Response> => {
-          attempt.sent = true;
-          resolve(await send(agent, request, attempt.signal));
+          resolve(await send(agent, request, attempt.signal, () => (attempt.sent = true)));
           return standIn;
         };
         proxy.web(connection.request, connection.response, { target: request.url, method: request.method, fetch: proxied, fetchOptions: noHeaders }, failed);
@@ -81,10 +80,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   };
 }
 
-const neverSent = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT', 'ERR_TLS_CERT_ALTNAME_INVALID']);
-
-function unreachable(error: Error & { code?: unknown }, { attempt, signal }: Routed): GatewayError {
-  if (neverSent.has(String(error.code))) attempt.sent = false;
+function unreachable(error: Error, { attempt, signal }: Routed): GatewayError {
   if (signal.aborted) return new GatewayError('client_gone', 'The client left before the provider answered.', { cause: error });
   if (attempt.signal.aborted) return new GatewayError('timeout', 'The provider did not begin to answer in time.', { cause: error });
   return new GatewayError('upstream_failed', 'The provider could not be reached.', { cause: error });

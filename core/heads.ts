@@ -11,11 +11,11 @@ export function streamHead({ framing }: ClientCall): Record<string, string> {
   return { 'content-type': type, 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no' };
 }
 
-/** Who answered, at which attempt, and what of the request got lost on the way. */
-export function answerHead({ attempt, call }: Routed, losses: readonly Loss[]): Record<string, string> {
+/** Who answered, at which attempt, and what of the request got lost on the way; of an estimate only that it is one. */
+export function answerHead({ attempt, call }: Routed, losses: readonly Loss[], estimated: boolean): Record<string, string> {
   return {
     ...(call.stream ? streamHead(call) : { 'content-type': 'application/json' }),
-    'x-tollgate-provider': attempt.target.provider.name,
+    ...(estimated ? { 'x-tollgate-estimate': 'true' } : { 'x-tollgate-provider': attempt.target.provider.name }),
     'x-tollgate-attempts': String(attempt.number),
     ...(losses.length > 0 ? { 'x-tollgate-dropped': lossHeader(losses) } : {}),
   };
@@ -33,7 +33,7 @@ export function errorHead(error: GatewayError): Record<string, string> {
 /** Ends a reply with an error: as status and body while nothing was sent, inside the stream afterwards. */
 export function sendError(reply: Reply, protocol: Protocol, error: GatewayError, call?: ClientCall): void {
   if (reply.started && call) return reply.finish(protocol.client.encodeStreamError(error, call, false));
-  const { status, body } = protocol.client.encodeError(error);
+  const { status, body } = protocol.client.encodeError(error, reply.id);
   reply.head(status, errorHead(error));
   reply.finish(JSON.stringify(body));
 }

@@ -8,7 +8,7 @@ import { GatewayError } from './errors.ts';
 import type { Routed } from './exchange.ts';
 import type { CoreHooks } from './hooks.ts';
 import { clientPath, type Loss } from './loss.ts';
-import type { EventDecoder, Protocol, ReplyContext } from './protocol.ts';
+import type { EventDecoder, Protocol, ReplyContext, UpstreamSide } from './protocol.ts';
 import type { UpstreamResponse } from './provider.ts';
 import { locateString } from './splice.ts';
 import { SseReader, type SseBlock } from './sse.ts';
@@ -43,7 +43,8 @@ export async function encodeBody(hooks: CoreHooks, exchange: Routed, verbatim: b
     return { body: upstream.retarget(text, { call, model: model.upstream, outputLimit: grant.outputLimit, capabilities: model.capabilities }), losses: [] };
   }
   const request = await hooks.transformRequest.promise(exchange.canonical(), exchange);
-  const { body, losses } = upstream.encodeRequest(request, model, grant.outputLimit);
+  const { count } = attempt.target.protocol;
+  const { body, losses } = count && exchange.operation === 'count' ? count.encodeRequest(request, model) : upstream.encodeRequest(request, model, grant.outputLimit);
   const { fieldNames } = exchange.protocol.client;
   return { body: JSON.stringify(body), losses: losses.map(({ path, reason }) => ({ path: clientPath(path, request, fieldNames), reason })) };
 }
@@ -67,7 +68,7 @@ async function* verbatimStream(exchange: Routed, response: UpstreamResponse, tal
   const { call, attempt } = exchange;
   const { upstream } = attempt.target.protocol;
   const decoder = upstream.decodeEvents(call);
-  const rename = modelRenamer(upstream.modelPath, attempt.target.model.id);
+  const rename = modelRenamer(upstream.modelPaths, attempt.target.model.id);
   const write = call.framing === 'array' ? arrayWriter(rename) : rename;
   let lastWord = '';
   let begun = false;
@@ -128,14 +129,15 @@ function isUnaskedUsage(events: readonly CanonicalEvent[], wanted: boolean): boo
  * Puts our model id where each event names the vendor's. The events of one stream begin alike, so the place is
  * looked up once and later events are known by their beginning.
  */
-function modelRenamer(path: readonly string[], id: string): BlockWriter {
+function modelRenamer(paths: UpstreamSide['modelPaths'], id: string): BlockWriter {
   const json = JSON.stringify(id);
+  const names = [...new Set(paths.map((path) => `"${path.at(-1)}"`))];
   let beginning: string | undefined;
   let renamed = '';
   return (raw, data) => {
     if (beginning !== undefined && raw.startsWith(beginning)) return renamed + raw.slice(beginning.length);
-    if (!data?.startsWith('{')) return raw;
-    const place = locateString(data, path);
+    if (!data?.startsWith('{') || !names.some((name) => data.includes(name))) return raw;
+    const place = locateModel(data, paths);
     const offset = raw.indexOf(data);
     if (!place || offset < 0) return raw;
     beginning = raw.slice(0, offset + place.end);
@@ -144,12 +146,20 @@ function modelRenamer(path: readonly string[], id: string): BlockWriter {
   };
 }
 
+function locateModel(text: string, paths: UpstreamSide['modelPaths']): ReturnType<typeof locateString> {
+  for (const path of paths) {
+    const place = locateString(text, path);
+    if (place) return place;
+  }
+  return undefined;
+}
+
 async function* verbatimReply(exchange: Routed, response: UpstreamResponse, tally: Tally): AsyncGenerator<Piece> {
   const { target } = exchange.attempt;
   const text = await readText(response);
   for (const event of decodeReply(target.protocol, exchange, text)) tally.read(event);
   if (!tally.complete) throw cutShort();
-  const place = locateString(text, target.protocol.upstream.modelPath);
+  const place = locateModel(text, target.protocol.upstream.modelPaths);
   yield { text: place ? text.slice(0, place.start) + JSON.stringify(target.model.id) + text.slice(place.end) : text, last: true };
 }
 

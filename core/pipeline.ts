@@ -4,6 +4,7 @@
  */
 import { startAttempt, type RunningAttempt } from './attempt.ts';
 import { chargeFor } from './charge.ts';
+import { countsTokens, crossCount, estimatedCount } from './count.ts';
 import { GatewayError, toGatewayError } from './errors.ts';
 import { advance, type Answered, type Attempt, type Authenticated, type End, type Failed, type Grant, type Parsed, type Planned, type Received, type Refused, type Routed, type Target } from './exchange.ts';
 import { failureOf, fallsBack, refusedBy } from './failure.ts';
@@ -12,6 +13,7 @@ import { answerHead, sendError, streamHead } from './heads.ts';
 import { parseJson } from './json.ts';
 import { crossReply, encodeBody, isVerbatim, type Piece } from './lanes.ts';
 import { lossRefusal, type Loss } from './loss.ts';
+import { requestFor } from './outgoing.ts';
 import { within } from './patience.ts';
 import type { Match, Protocol } from './protocol.ts';
 import type { Reply } from './reply.ts';
@@ -60,7 +62,7 @@ async function callOf(core: Core, received: Received, client: Client): Promise<E
 
 async function parse(exchange: Authenticated, { body, protocol, match, reply }: Client): Promise<Parsed> {
   const { text, value } = parseJson(await body());
-  const call = protocol.client.read(value, text, match);
+  const call = protocol.client.read(value, text, match, exchange.headers);
   let canonical: ReturnType<typeof call.decode> | undefined;
   return advance(exchange, { protocol, text, call, canonical: () => (canonical ??= call.decode()), record: (limit: number) => reply.record(limit) });
 }
@@ -115,7 +117,7 @@ async function tryTargets(core: Core, planned: Planned, grant: Grant, client: Cl
       continue;
     }
     running.begun();
-    client.reply.head(200, answerHead(routed, begun.losses));
+    client.reply.head(200, answerHead(routed, begun.losses, begun.estimated));
     return deliver(running, attempts, tally, begun, client, meter);
   }
   if (!failure) throw new GatewayError('model_not_found', 'No provider was left for this call.', { param: 'model' });
@@ -126,30 +128,28 @@ async function tryTargets(core: Core, planned: Planned, grant: Grant, client: Cl
 
 interface Begun {
   readonly losses: readonly Loss[];
+  readonly estimated: boolean;
   readonly first: IteratorResult<Piece>;
   readonly pieces: AsyncGenerator<Piece>;
 }
 
 /** One attempt up to the first event of its reply: what is thrown until then concerns no client yet. */
 async function beginReply(core: Core, routed: Routed, tally: Tally): Promise<Begun> {
-  const { call, attempt } = routed;
-  const { provider, protocol, model } = attempt.target;
+  const { protocol, model } = routed.attempt.target;
+  if (routed.operation === 'count' && !countsTokens(routed.attempt.target)) return begin(estimatedCount(routed), [], true);
   const verbatim = isVerbatim(core.hooks, routed);
   const { body, losses } = await encodeBody(core.hooks, routed, verbatim);
-  if (losses.length > 0 && (core.rejectsLoss || call.preferences.require_parameters)) throw lossRefusal(losses, model.id);
-  const endpoint = provider.endpoints[protocol.name];
-  if (endpoint === undefined) throw new GatewayError('internal', `The provider "${provider.name}" does not speak ${protocol.name}.`);
-  const request = await provider.sign({
-    method: 'POST',
-    url: typeof endpoint === 'string' ? endpoint : endpoint(attempt.target, routed.operation, call.stream),
-    headers: { 'content-type': 'application/json', accept: call.stream ? 'text/event-stream' : 'application/json', 'accept-encoding': 'identity', 'user-agent': 'tollgate' },
-    body,
-  });
+  if (losses.length > 0 && (core.rejectsLoss || routed.call.preferences.require_parameters)) throw lossRefusal(losses, model.id);
+  const request = await requestFor(routed, body, verbatim);
   const response = await core.hooks.dispatch.promise(request, routed);
   if (!response) throw new GatewayError('internal', 'No dispatcher took the call.');
   if (response.status !== 200) throw await refusedBy(protocol, response);
-  const pieces = crossReply(core.hooks, routed, response, tally, verbatim);
-  return { losses, pieces, first: await pieces.next() };
+  const pieces = routed.operation === 'count' ? crossCount(routed, response) : crossReply(core.hooks, routed, response, tally, verbatim);
+  return begin(pieces, losses, false);
+}
+
+async function begin(pieces: AsyncGenerator<Piece>, losses: readonly Loss[], estimated: boolean): Promise<Begun> {
+  return { losses, estimated, pieces, first: await pieces.next() };
 }
 
 /** The reply has begun: it is sent to its end, nothing is retried, and the last word waits until the call is settled. */

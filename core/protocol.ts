@@ -3,13 +3,18 @@
  * upstream side does the same towards a vendor that speaks it. Nothing here does I/O, and cutting a stream at
  * any byte changes nothing.
  */
+import type { IncomingHttpHeaders } from 'node:http';
 import type { CanonicalEvent } from './canonical/events.ts';
 import type { CanonicalRequest } from './canonical/request.ts';
 import type { Capabilities, Model } from './catalog.ts';
 import type { GatewayError } from './errors.ts';
 import type { Loss } from './loss.ts';
 
+/** A `count` asks how many tokens the input of a call would be: it is answered, and nothing is generated or charged. */
 export type Operation = 'generate' | 'edit' | 'count';
+
+/** The headers of a client's request; names in lower case. */
+export type ClientHeaders = Readonly<IncomingHttpHeaders>;
 
 /** What a path alone tells: some protocols name the model, or ask for a stream, there and not in the body. */
 export interface Match {
@@ -87,16 +92,16 @@ export interface ErrorReply {
 export interface ClientSide {
   /** Passed method and path (decoded, without query); undefined: not a path of mine. */
   match(method: string, path: string): Match | undefined;
-  /** Passed the parsed body and its text; throws `invalid_request` naming the field at fault. */
-  read(body: unknown, text: string, match: Match): ClientCall;
+  /** Passed the parsed body and its text, the match and the headers; throws `invalid_request` naming the field at fault. */
+  read(body: unknown, text: string, match: Match, headers: ClientHeaders): ClientCall;
   /** How the protocol spells the canonical request's own fields, where it spells them otherwise: `{ topP: 'top_p' }`. */
   readonly fieldNames: Readonly<Record<string, string>>;
   /** Starts an encoder for one streamed reply; what it gives for `response-end` is the reply's last word. */
   encodeEvents(context: ReplyContext): EventEncoder;
   /** Passed all events of a complete reply; the answer is the JSON body that says the same. */
   encodeReply(events: readonly CanonicalEvent[], context: ReplyContext): unknown;
-  /** Passed an error before the first byte of a reply; the answer is status and body in the client's words. */
-  encodeError(error: GatewayError): ErrorReply;
+  /** Passed an error before the first byte of a reply, and the id of its exchange; the answer is status and body in the client's words. */
+  encodeError(error: GatewayError, id: string): ErrorReply;
   /** Passed an error inside a stream, and whether any of the reply was sent; the answer is the frames that end it, never looking complete. */
   encodeStreamError(error: GatewayError, call: ClientCall, begun: boolean): string;
   /** What to send while the vendor is silent; empty where clients of the protocol bear nothing. */
@@ -132,6 +137,11 @@ export interface EncodedRequest {
 }
 
 export interface UpstreamSide {
+  /**
+   * The protocol's own headers, beside those of every call: passed the client's in the verbatim lane, and none where
+   * the call is translated. What is not named here never reaches a vendor.
+   */
+  headers(client: ClientHeaders): Readonly<Record<string, string>>;
   /** Passed the client's own request text of the same protocol; the answer is that text with only the edits made. */
   retarget(text: string, edits: Retarget): string;
   /** Passed a canonical request and the model it is for; the answer is the wire body and what it could not say. */
@@ -142,8 +152,8 @@ export interface UpstreamSide {
   decodeReply(body: unknown, call: ClientCall): CanonicalEvent[];
   /** Passed the status and text of a refusal; the answer is what the caller may know of it. */
   decodeError(status: number, text: string): GatewayError;
-  /** Where a reply, and each event of a stream, names its model. */
-  readonly modelPath: readonly string[];
+  /** Where a reply, or an event of a stream, can name its model; the first place that holds one counts. */
+  readonly modelPaths: readonly (readonly string[])[];
   /**
    * How a stream tells that it is complete: by an event of its own, or by ending in silence once every candidate has
    * finished; then all from the last finish on is the reply's last word.
@@ -153,9 +163,26 @@ export interface UpstreamSide {
   readonly terminator: string;
 }
 
+/**
+ * Counting the tokens of an input: a JSON body in, one number out. A client's count is matched and read by its
+ * client side with the operation `count` (a call that neither streams nor has a limit), and goes on verbatim by
+ * `retarget`. It is sent to the target whose protocol has this side and whose endpoint is a function, which is then
+ * asked for the address of a `count`; otherwise the gateway answers with an estimate and says that it is one.
+ */
+export interface CountSide {
+  /** Passed a canonical request and the model it is for; the answer is the body of a count on this wire, and what it could not say. */
+  encodeRequest(request: CanonicalRequest, model: Model): EncodedRequest;
+  /** Passed a vendor's answer to a count; the answer is its number of tokens. Throws on garbage. */
+  decodeReply(body: unknown): number;
+  /** Passed a number of tokens; the answer is the JSON body that tells a client. */
+  encodeReply(tokens: number): unknown;
+}
+
 export interface Protocol {
   readonly name: string;
   readonly body: 'json' | 'multipart';
   readonly client: ClientSide;
   readonly upstream: UpstreamSide;
+  /** Absent where the protocol has no call that counts tokens. */
+  readonly count?: CountSide;
 }

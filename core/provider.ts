@@ -24,6 +24,10 @@ export interface UpstreamResponse {
   readonly body: AsyncIterable<Uint8Array>;
 }
 
+/**
+ * An absolute URL, or how to make one. A plain one is the address of calls; a vendor that counts tokens, or edits
+ * at another address, gives a function.
+ */
 export type Endpoint = string | ((target: Target, operation: Operation, stream: boolean) => string);
 
 export interface Provider {

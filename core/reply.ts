@@ -6,6 +6,8 @@ import type { ServerResponse } from 'node:http';
 import type { Recording } from './exchange.ts';
 
 export class Reply {
+  /** The id of the exchange, for whoever asks after it. */
+  readonly id: string;
   readonly #response: ServerResponse;
   readonly #headers: Record<string, string>;
   #status = 200;
@@ -13,9 +15,11 @@ export class Reply {
   /** What is kept of the reply, while someone asked for it. */
   #tape: { bytes: Buffer[]; room: number; whole: boolean } | undefined;
 
-  constructor(response: ServerResponse, headers: Record<string, string>) {
+  constructor(response: ServerResponse, id: string) {
+    this.id = id;
     this.#response = response;
-    this.#headers = headers;
+    // Anthropic's clients look for the second.
+    this.#headers = { 'x-request-id': id, 'request-id': id };
   }
 
   /** Whether the head is on its way: from then on an error has to be told inside the stream. */

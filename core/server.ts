@@ -84,7 +84,7 @@ async function takeCall(core: Core, context: Koa.Context, protocol: Protocol, ma
     if (!context.res.writableFinished) gone.abort();
   });
   const received = arriveBy(receive(core, context, protocol.name, match.operation, gone.signal), context.req, context.res);
-  const reply = new Reply(context.res, { 'x-request-id': received.id });
+  const reply = new Reply(context.res, received.id);
   await walk(core, received, { protocol, match, reply, body: () => readBody(context.req, core.bodyLimit) });
 }
 

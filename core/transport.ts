@@ -60,24 +60,34 @@ class Body implements AsyncIterableIterator<Uint8Array> {
   }
 }
 
-/** Sends a request; resolves with the head of its reply. Rejects, or breaks the body off, when the signal fires. */
-export function send(dispatcher: Dispatcher, { url, method, headers, body }: UpstreamRequest, signal: AbortSignal): Promise<UpstreamResponse> {
+/**
+ * Sends a request; resolves with the head of its reply. Rejects, or breaks the body off, when the signal fires.
+ * `onSent` is called when the request goes on a connection: until then the vendor knows nothing of it.
+ */
+export function send(dispatcher: Dispatcher, { url, method, headers, body }: UpstreamRequest, signal: AbortSignal, onSent: () => void): Promise<UpstreamResponse> {
   const { origin, pathname, search } = new URL(url);
   return new Promise((resolve, reject) => {
+    let connection: Dispatcher.DispatchController | undefined;
     let reply: Body | undefined;
-    let stop: (() => void) | undefined;
     const over = (error?: Error): void => {
-      if (stop) signal.removeEventListener('abort', stop);
+      signal.removeEventListener('abort', stop);
       reply?.end(error);
       if (error) reject(error);
     };
+    const stop = (): void => {
+      const error = new Error('the call was given up');
+      if (connection) connection.abort(error);
+      else over(error);
+    };
+    if (signal.aborted) return stop();
+    signal.addEventListener('abort', stop, { once: true });
     dispatcher.dispatch(
       { origin, path: pathname + search, method, headers, body },
       {
         onRequestStart(controller) {
-          stop = () => controller.abort(new Error('the call was given up'));
+          connection = controller;
           if (signal.aborted) return stop();
-          signal.addEventListener('abort', stop, { once: true });
+          onSent();
         },
         onResponseStart(controller, status, responseHeaders) {
           // 1xx replies come before the real one.

@@ -43,5 +43,5 @@ const smallest = { model: 'openai/gpt-5.5', messages: [{ role: 'user', content: 
 /** A call with these fields beside the least a body needs. */
 export function callWith(fields: Record<string, unknown> = {}): ClientCall {
   const text = JSON.stringify({ ...smallest, ...fields });
-  return protocol.client.read(JSON.parse(text), text, { operation: 'generate' });
+  return protocol.client.read(JSON.parse(text), text, { operation: 'generate' }, {});
 }

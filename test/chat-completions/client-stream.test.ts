@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { GatewayError, type CanonicalEvent } from '../../core/index.ts';
 import { protocol } from '../../plugins/protocols/chat-completions/index.ts';
+import { seal } from '../../plugins/shared/envelope.ts';
 import { callWith, isObject } from './bodies.ts';
 
 const { client } = protocol;
@@ -88,18 +89,18 @@ describe('a stream of chunks', () => {
     expect(deltas(events)).toEqual(deltas(events));
   });
 
-  it('shows reasoning as text, and its seal as an entry that names the vendor', () => {
+  it('shows reasoning as text, and what seals it in an envelope beside the text', () => {
     const opaque = [{ vendor: 'anthropic', kind: 'signature', value: 'c2VhbA==' }];
     expect(deltas([start, ...block(0, 'reasoning', ['h', 'm'], {}, { opaque }), ...block(1, 'text', ['a']), stop, end]).slice(1, 4)).toEqual([
       { reasoning_content: 'h' },
       { reasoning_content: 'm' },
-      { reasoning_details: [{ type: 'reasoning.text', format: 'anthropic-claude-v1', text: 'hm', signature: 'c2VhbA==', index: 0 }] },
+      { reasoning_details: [{ type: 'reasoning.text', text: 'hm', signature: seal({ vendor: 'anthropic', kind: 'signature', value: 'c2VhbA==' }), index: 0 }] },
     ]);
   });
 
   it('hangs a vendor seal on the tool call it belongs to', () => {
     const opaque = [{ vendor: 'google', kind: 'signature', value: 'c2VhbA==' }];
-    expect(deltas([start, ...block(0, 'tool-call', ['{}'], { id: 'c', name: 'f' }, { opaque }), stop, end])[3]).toEqual({ tool_calls: [{ index: 0, extra_content: { google: { thought_signature: 'c2VhbA==' } } }] });
+    expect(deltas([start, ...block(0, 'tool-call', ['{}'], { id: 'c', name: 'f' }, { opaque }), stop, end])[3]).toEqual({ tool_calls: [{ index: 0, extra_content: { google: { thought_signature: seal({ vendor: 'google', kind: 'signature', value: 'c2VhbA==' }) } } }] });
   });
 
   it('shows pictures whole, and nothing of what a vendor ran itself', () => {
@@ -136,7 +137,7 @@ describe('a stream of chunks', () => {
   });
 
   it('ends with an error in one frame, and nothing that looks like success', () => {
-    const frame = client.encodeStreamError(new GatewayError('upstream_failed', 'It broke off.'));
+    const frame = client.encodeStreamError(new GatewayError('upstream_failed', 'It broke off.'), callWith(), true);
     expect(frame).toBe('data: {"error":{"message":"It broke off.","type":"server_error","param":null,"code":"upstream_error"}}\n\n');
     const encoder = client.encodeEvents({ id: 'k7', model: 'a/b', created: 1, call: callWith() });
     expect(encoder.push({ type: 'error', message: 'It broke off.' })).toBe(frame);

@@ -14,7 +14,7 @@ describe('for any conversation', () => {
     fc.assert(
       fc.property(requestBody, (body) => {
         const text = JSON.stringify(body);
-        const call = client.read(JSON.parse(text), text, { operation: 'generate' });
+        const call = client.read(JSON.parse(text), text, { operation: 'generate' }, {});
         const request = call.decode();
         expect(requestSchema.safeParse(request).error?.message).toBeUndefined();
         const model = modelFor(body);
@@ -30,7 +30,7 @@ describe('for any conversation', () => {
     fc.assert(
       fc.property(requestBody, (body) => {
         const text = JSON.stringify(body);
-        const call = client.read(JSON.parse(text), text, { operation: 'generate' });
+        const call = client.read(JSON.parse(text), text, { operation: 'generate' }, {});
         const model = modelFor(body);
         const retargeted = upstream.retarget(text, { call, model: model.upstream, outputLimit: undefined, capabilities: model.capabilities });
         expect(JSON.parse(retargeted)).toEqual(sentBody(JSON.parse(text), model));

@@ -133,7 +133,7 @@ describe('a wrong field is refused by its name', () => {
   });
 
   it.each([['text'], [null], [[1]]])('a body that is %j is no object', (body) => {
-    expect(refusal(() => protocol.client.read(body, JSON.stringify(body), { operation: 'generate' })).message).toMatch(/JSON object/);
+    expect(refusal(() => protocol.client.read(body, JSON.stringify(body), { operation: 'generate' }, {})).message).toMatch(/JSON object/);
   });
 });
 
@@ -185,7 +185,7 @@ describe('the facts of a call', () => {
 
   it('a seed that no double holds keeps its digits, and only its own', () => {
     const text = '{"messages":[{"role":"user","content":"x"}],"metadata":{"seed":"7"},"seed": 9223372036854775807,"model":"a/b","tools":[{"type":"function","function":{"name":"f","parameters":{"seed":12345678901234567890}}}]}';
-    expect(protocol.client.read(JSON.parse(text), text, { operation: 'generate' }).decode().seed).toBe('9223372036854775807');
+    expect(protocol.client.read(JSON.parse(text), text, { operation: 'generate' }, {}).decode().seed).toBe('9223372036854775807');
     expect(callWith({ seed: 42 }).decode().seed).toBe(42);
   });
 });

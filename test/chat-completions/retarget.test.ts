@@ -6,7 +6,7 @@ import { modelWith } from './bodies.ts';
 type Field = 'max_tokens' | 'max_completion_tokens';
 
 function sent(text: string, { limit, field = 'max_completion_tokens' }: { limit?: number; field?: Field } = {}): string {
-  const call = protocol.client.read(JSON.parse(text), text, { operation: 'generate' });
+  const call = protocol.client.read(JSON.parse(text), text, { operation: 'generate' }, {});
   const { capabilities } = modelWith({ capabilities: { outputLimitField: field } });
   return protocol.upstream.retarget(text, { call, model: 'up', outputLimit: limit, capabilities });
 }

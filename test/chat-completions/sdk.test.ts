@@ -52,7 +52,7 @@ describe('the official SDK', () => {
     const events = eventsOf(name);
     const encoder = client.encodeEvents(context);
     const frames = events.map((event) => encoder.push(event)).join('');
-    const stream = sdk(frames, { 'content-type': client.streamType }).chat.completions.stream({ ...asked, stream: true });
+    const stream = sdk(frames, { 'content-type': 'text/event-stream; charset=utf-8' }).chat.completions.stream({ ...asked, stream: true });
     expect(summary(await stream.finalChatCompletion())).toEqual(expected(events));
   });
 
@@ -63,13 +63,13 @@ describe('the official SDK', () => {
   });
 
   it('throws at an error inside a stream, comments before it or not', async () => {
-    const frames = client.keepAlive + client.encodeStreamError(new GatewayError('upstream_failed', 'It broke off.'));
-    const stream = await sdk(frames, { 'content-type': client.streamType }).chat.completions.create({ ...asked, stream: true });
+    const frames = client.keepAlive + client.encodeStreamError(new GatewayError('upstream_failed', 'It broke off.'), callWith(), true);
+    const stream = await sdk(frames, { 'content-type': 'text/event-stream; charset=utf-8' }).chat.completions.create({ ...asked, stream: true });
     await expect(Array.fromAsync(stream)).rejects.toThrow('It broke off.');
   });
 
   it('shows an error before the reply with its status, code and field', async () => {
-    const { status, body } = client.encodeError(new GatewayError('invalid_request', 'Why.', { param: 'n', vendor: { code: 'bad_n' } }));
+    const { status, body } = client.encodeError(new GatewayError('invalid_request', 'Why.', { param: 'n', vendor: { code: 'bad_n' } }), 'exchange-1');
     const call = sdk(JSON.stringify(body), { 'content-type': 'application/json' }, status).chat.completions.create(asked);
     await expect(call).rejects.toMatchObject({ status: 400, code: 'bad_n', param: 'n', type: 'invalid_request_error' });
   });

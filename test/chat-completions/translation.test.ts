@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { CanonicalRequest, Model, Turn } from '../../core/index.ts';
+import type { CanonicalEvent, CanonicalRequest, ClientCall, Model, Opaque, Turn } from '../../core/index.ts';
+import { clientPath } from '../../core/loss.ts';
 import { protocol } from '../../plugins/protocols/chat-completions/index.ts';
+import { envelopeMark } from '../../plugins/shared/envelope.ts';
 import { callWith, isObject, modelWith } from './bodies.ts';
 
 const user: Turn = { role: 'user', blocks: [{ type: 'text', text: 'Ahoy' }] };
@@ -93,6 +95,98 @@ describe('reasoning goes back to its own vendor alone', () => {
     const block = { type: 'reasoning', text: 'hm', opaque: [{ vendor: 'deepseek', kind: 'signature', value: '' }] } as const;
     const { body } = encode({ turns: [{ role: 'assistant', blocks: [{ ...block, opaque: [...block.opaque] }, { type: 'text', text: 'a' }] }] }, modelWith({ id: 'deepseek/deepseek-v4-flash' }));
     expect(body['messages']).toEqual([{ role: 'assistant', content: 'a', reasoning_content: 'hm' }]);
+  });
+});
+
+describe('an envelope that a client kept', () => {
+  const signature = { vendor: 'anthropic', kind: 'signature', value: 'c2VhbA==' };
+  const encrypted = { vendor: 'anthropic', kind: 'encrypted', value: 'eHg=' };
+  const call = { vendor: 'google', kind: 'signature', value: 'Z2c=' };
+  const kept = (...states: Opaque[]): ClientCall => {
+    const events: CanonicalEvent[] = [
+      { type: 'block-start', candidate: 0, block: 0, kind: 'reasoning' },
+      { type: 'block-delta', candidate: 0, block: 0, text: 'hm' },
+      { type: 'block-end', candidate: 0, block: 0, opaque: states },
+      { type: 'block-start', candidate: 0, block: 1, kind: 'tool-call', id: 'c1', name: 'f' },
+      { type: 'block-end', candidate: 0, block: 1, opaque: [call] },
+      { type: 'finish', candidate: 0, reason: { unified: 'tool-calls', raw: 'tool_use' } },
+    ];
+    const reply = protocol.client.encodeReply(events, { id: 'k', model: 'anthropic/claude', created: 1, call: callWith() });
+    const [choice]: unknown[] = isObject(reply) && Array.isArray(reply['choices']) ? reply['choices'] : [];
+    return callWith({ messages: [{ role: 'user', content: 'x' }, isObject(choice) ? choice['message'] : {}, { role: 'tool', tool_call_id: 'c1', content: 'y' }] });
+  };
+
+  it.each([[[signature]], [[encrypted]], [[signature, encrypted]]])('opens to the state that went in: %j', (states) => {
+    const read = kept(...states);
+    expect(read.carriesState).toBe(true);
+    const [reasoning, ...others] = read.decode().turns[1]?.blocks ?? [];
+    expect(reasoning).toMatchObject({ type: 'reasoning', text: 'hm', opaque: states });
+    expect(others).toMatchObject([{ type: 'tool-call', opaque: [call] }]);
+  });
+
+  it('goes to its vendor in that vendor own entries', () => {
+    const { body, lost } = encode(kept(signature, encrypted).decode(), modelWith({ id: 'anthropic/claude' }));
+    expect(body['messages']).toMatchObject([
+      {},
+      {
+        reasoning_details: [
+          { type: 'reasoning.text', format: 'anthropic-claude-v1', text: 'hm', signature: 'c2VhbA==' },
+          { type: 'reasoning.encrypted', format: 'anthropic-claude-v1', data: 'eHg=' },
+        ],
+        tool_calls: [{ id: 'c1' }],
+      },
+      {},
+    ]);
+    expect(JSON.stringify(body)).not.toContain('reasoning_content');
+    expect(lost).toEqual(['turns[1].blocks[1].opaque']);
+  });
+
+  it('never reaches another vendor', () => {
+    const { body, lost } = encode(kept(signature).decode(), modelWith({ id: 'google/gemini' }));
+    expect(JSON.stringify(body)).not.toContain(envelopeMark);
+    expect(body['messages']).toMatchObject([{}, { tool_calls: [{ extra_content: { google: { thought_signature: 'Z2c=' } } }] }, {}]);
+    expect(JSON.stringify(body)).not.toMatch(/reasoning_|hm/);
+    expect(lost).toEqual(['turns[1].blocks[0]']);
+  });
+});
+
+describe('names and ids that this wire does not take', () => {
+  const long = 'x'.repeat(80);
+  const request: Partial<CanonicalRequest> = {
+    tools: [{ type: 'function', name: 'mcp.files/read' }, { type: 'function', name: long }, { type: 'function', name: 'plain-1' }],
+    toolChoice: { mode: 'one', names: ['mcp.files/read'] },
+    turns: [{ role: 'assistant', blocks: [{ type: 'tool-call', id: long, name: 'mcp.files/read', arguments: '{}' }] }, { role: 'tool', blocks: [{ type: 'tool-result', callId: long, content: [] }] }],
+  };
+  const sent = encode(request).body;
+
+  it('are replaced alike wherever they stand, and others left alone', () => {
+    const [first, second, third] = Array.isArray(sent['tools']) ? sent['tools'].map((tool: unknown) => (isObject(tool) && isObject(tool['function']) ? String(tool['function']['name']) : '')) : [];
+    expect(first).toMatch(/^mcp_files_read_[0-9a-f]{16}$/);
+    expect(second).toMatch(/^x{47}_[0-9a-f]{16}$/);
+    expect(third).toBe('plain-1');
+    expect(sent['tool_choice']).toEqual({ type: 'function', function: { name: first } });
+    const id = expect.stringMatching(/^call_[0-9a-f]{16}$/);
+    expect(sent['messages']).toMatchObject([{ tool_calls: [{ id, function: { name: first } }] }, { tool_call_id: id }]);
+  });
+
+  it('come back as the client knows them', () => {
+    const [tool]: unknown[] = Array.isArray(sent['tools']) ? sent['tools'] : [];
+    const name = isObject(tool) && isObject(tool['function']) ? tool['function']['name'] : undefined;
+    const client: ClientCall = { ...callWith(), decode: () => ({ model: 'a/b', stream: false, turns: [user], ...request }) };
+    const reply = { choices: [{ index: 0, message: { tool_calls: [{ id: 'c', type: 'function', function: { name, arguments: '{}' } }] }, finish_reason: 'tool_calls' }] };
+    expect(protocol.upstream.decodeReply(reply, client)).toContainEqual(expect.objectContaining({ type: 'block-start', name: 'mcp.files/read' }));
+  });
+});
+
+describe('a loss is told in the client own words', () => {
+  it('by where the thing stood in the body', () => {
+    const request = callWith({
+      messages: [{ role: 'system', content: 'a' }, { role: 'user', content: [{ type: 'text', text: 'b' }, { type: 'text', text: 'c', x_new: 1 }] }],
+      tools: [{ type: 'function', function: { name: 'f' }, x_tool: 1 }],
+      logit_bias: { 1: 1 },
+    }).decode();
+    const words = ['turns[1].blocks[1].x_new', 'tools[0].x_tool', 'topP', 'reasoning.budget', 'logit_bias'].map((path) => clientPath(path, request, protocol.client.fieldNames));
+    expect(words).toEqual(['messages[1].content[1].x_new', 'tools[0].x_tool', 'top_p', 'reasoning.max_tokens', 'logit_bias']);
   });
 });
 

@@ -4,7 +4,7 @@
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { errorTable, eventSchema, GatewayError, requestSchema, type CanonicalEvent, type ClientCall, type ErrorCode, type Match, type Model, type Protocol, type ReplyContext } from '../../core/index.ts';
+import { errorTable, eventSchema, GatewayError, requestSchema, type CanonicalEvent, type ClientCall, type ClientHeaders, type ErrorCode, type Match, type Model, type Protocol, type ReplyContext } from '../../core/index.ts';
 import { decodeAll, fold, readStream } from './replies.ts';
 
 export interface ProtocolFacts {
@@ -13,6 +13,8 @@ export interface ProtocolFacts {
   readonly golden: URL;
   /** What the path told of a case; a plain call unless given. */
   readonly match?: (body: unknown) => Match;
+  /** What the client's headers say, where the protocol reads them. */
+  readonly headers?: ClientHeaders;
   /** A model that can take the request of a case. */
   readonly model: (body: unknown) => Model;
   /** The body of a case as it is to reach that model: the edits the gateway makes on purpose, and nothing else. */
@@ -32,7 +34,7 @@ export function testProtocol(facts: ProtocolFacts): void {
   const read = (folder: string, name: string): string => readFileSync(new URL(`${folder}/${name}`, facts.golden), 'utf8');
   const callOf = (text: string): ClientCall => {
     const body: unknown = JSON.parse(text);
-    return facts.protocol.client.read(body, text, facts.match?.(body) ?? plain);
+    return facts.protocol.client.read(body, text, facts.match?.(body) ?? plain, facts.headers ?? {});
   };
 
   describe(`${facts.protocol.name}, the contract`, () => {
@@ -209,14 +211,14 @@ const codes = Object.keys(errorTable).filter((code): code is ErrorCode => code i
 function testErrors({ client, upstream }: Protocol, call: ClientCall): void {
   it.each(codes)('tells %s with its status and message', (code) => {
     const error = new GatewayError(code, 'What went "wrong" – here.', { param: 'model' });
-    const { status, body } = client.encodeError(error);
+    const { status, body } = client.encodeError(error, 'exchange-1');
     expect(status).toBeGreaterThanOrEqual(400);
     expect(JSON.stringify(body)).toContain(JSON.stringify(error.message));
-    expect(client.encodeStreamError(error)).toContain(JSON.stringify(error.message));
+    expect(client.encodeStreamError(error, call, true)).toContain(JSON.stringify(error.message));
   });
 
   it('ends a stream with an error in a way its own reader takes for one', () => {
-    const frames = client.encodeStreamError(new GatewayError('upstream_failed', 'The provider broke off.'));
+    const frames = client.encodeStreamError(new GatewayError('upstream_failed', 'The provider broke off.'), call, true);
     const { complete, error } = fold(decodeAll(upstream.decodeEvents(call), readStream(Buffer.from(frames))));
     expect([complete, error]).toEqual([false, 'The provider broke off.']);
   });

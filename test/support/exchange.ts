@@ -36,7 +36,7 @@ export function routed(target: Target, { family = 'plain', stream = false, waite
   const signal = given.signal ?? head.signal;
   const body = { model: target.model.id, prompt: 'hello', stream };
   const text = JSON.stringify(body);
-  const call = plainProtocol.client.read(body, text, { operation: 'generate' });
+  const call = plainProtocol.client.read(body, text, { operation: 'generate' }, {});
   const attempt: Attempt = {
     target, signal, firstEventAfter, error,
     number: 1,

@@ -26,14 +26,22 @@ function isBalance(value: unknown): value is { balance: number; total: number; u
   return typeof value === 'object' && value !== null && 'balance' in value && 'used' in value;
 }
 
-/** `credit` is in USD; `plugins` stand beside the usual ones. */
-export async function openHouse({ credit = '5', plugins = [], settings = {} }: { credit?: string; plugins?: ConfigInput['plugins']; settings?: Partial<ConfigInput> } = {}): Promise<House> {
+interface HouseOptions {
+  /** USD of the one account; none where it is empty. */
+  readonly credit?: string;
+  /** Plugins beside the usual ones. */
+  readonly plugins?: ConfigInput['plugins'];
+  readonly settings?: Partial<ConfigInput>;
+  readonly ledger?: Parameters<typeof balance>[0];
+}
+
+export async function openHouse({ credit = '5', plugins = [], settings = {}, ledger = {} }: HouseOptions = {}): Promise<House> {
   const vendor = await startVendor();
   const gateway = await startGateway({
     ...settings,
-    plugins: [bearer(), chatCompletions(), openai({ apiKey: vendor.key, baseUrl: vendor.url }), preferences(), balance({ firstCredit: '0' }), ...plugins],
+    plugins: [bearer(), chatCompletions(), openai({ apiKey: vendor.key, baseUrl: vendor.url }), preferences(), balance({ firstCredit: '0', ...ledger }), ...plugins],
   });
-  const made: unknown = await gateway.verb('keys create', [], { account: 'tester', credit });
+  const made: unknown = await gateway.verb('keys create', [], { account: 'tester', ...(credit ? { credit } : {}) });
   const key = typeof made === 'object' && made && 'key' in made ? String(made.key) : '';
   return {
     gateway, vendor, key,

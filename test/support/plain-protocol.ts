@@ -68,7 +68,8 @@ export const plainProtocol: Protocol = {
     encodeStreamError: (error) => `data: ${JSON.stringify({ plain_error: error.code })}\n\n`,
   },
   upstream: {
-    modelPath: ['model'],
+    modelPaths: [['model']],
+    headers: () => ({}),
     ending: 'event',
     terminator: '',
     retarget: (text) => text,

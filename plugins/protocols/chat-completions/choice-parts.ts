@@ -3,12 +3,13 @@
  * one by one, a whole reply joins them: what there is to say is decided here for both.
  */
 import type { CanonicalEvent } from '../../../core/index.ts';
+import { seal } from '../../shared/envelope.ts';
 import type { Fields } from '../../shared/vendor-bag.ts';
 import { encodeAnnotation } from './annotations.ts';
 import { bag } from './bag.ts';
 import { makeCallId } from './call-id.ts';
 import { encodeFinish, isApproximated } from './finish.ts';
-import { writeDetail } from './reasoning.ts';
+import { envelopeDetails } from './reasoning.ts';
 
 export interface ChoicePart {
   readonly candidate: number;
@@ -139,14 +140,14 @@ export class ChoiceParts {
     }
     if (opaque.length === 0) return undefined;
     if (start.kind === 'tool-call') {
-      const signatures = Object.fromEntries(opaque.map(({ vendor, value }) => [vendor, { thought_signature: value }]));
+      const signatures = Object.fromEntries(opaque.map((state) => [state.vendor, { thought_signature: seal(state) }]));
       return { candidate: index, delta: { tool_calls: [{ index: call, extra_content: signatures }] } };
     }
     if (start.kind !== 'reasoning') return undefined;
     const candidate = this.#candidate(index);
-    const entry = { ...writeDetail({ text, opaque }, bag.fields(start)), index: candidate.entries };
+    const details = envelopeDetails({ text, opaque }, candidate.entries);
     candidate.entries += 1;
-    return { candidate: index, delta: { reasoning_details: [entry] } };
+    return { candidate: index, delta: { reasoning_details: details } };
   }
 
   #finish({ candidate: index, reason }: Event<'finish'>): ChoicePart {

@@ -13,7 +13,7 @@ function grammarOf(format: unknown): string {
   return grammar ? `The input follows this grammar (${String(grammar['syntax'])}):\n${String(grammar['definition'])}` : '';
 }
 
-export function asFunction({ name, description = '', format }: CustomTool): Fields {
+export function asFunction(name: string, { description = '', format }: CustomTool): Fields {
   return {
     name,
     description: [description, grammarOf(format)].filter(Boolean).join('\n\n'),

@@ -13,6 +13,7 @@ import { readUrl } from './media.ts';
 import { readDetail } from './reasoning.ts';
 import { ChatCall } from './read-request.ts';
 import { ToolCalls } from './tool-calls.ts';
+import { offeredOtherwise, type AskedTool } from './tool-names.ts';
 import { decodeUsage } from './usage.ts';
 
 interface OpenBlock {
@@ -44,7 +45,7 @@ export class ReplyDecoder implements EventDecoder {
   #started = false;
   #over = false;
   #reply = '';
-  #disguised: ReadonlySet<string> | undefined;
+  #asked: ReadonlyMap<string, AskedTool> | undefined;
 
   constructor(call: ClientCall) {
     this.#call = call;
@@ -118,7 +119,7 @@ export class ReplyDecoder implements EventDecoder {
       nextBlock: () => this.#nextBlock(),
       emit: (event) => void this.#events.push(event),
       reply: () => this.#reply,
-      isDisguised: (name) => this.#customNames().has(name),
+      asked: (name) => this.#askedTools().get(name),
     });
     const candidate: Candidate = { index, calls, open: undefined, text: undefined, finished: false };
     this.#candidates.set(index, candidate);
@@ -130,11 +131,10 @@ export class ReplyDecoder implements EventDecoder {
     return this.#blocks - 1;
   }
 
-  /** Custom tools of a call from another protocol, which may have been offered as functions. */
-  #customNames(): ReadonlySet<string> {
-    const custom = this.#call instanceof ChatCall ? [] : (this.#call.decode().tools ?? []).filter(({ type }) => type === 'custom');
-    this.#disguised ??= new Set(custom.flatMap((tool) => ('name' in tool ? [tool.name] : [])));
-    return this.#disguised;
+  /** Tools that had to be offered otherwise than the client, of another protocol, asked for them. */
+  #askedTools(): ReadonlyMap<string, AskedTool> {
+    this.#asked ??= this.#call instanceof ChatCall ? new Map() : offeredOtherwise(this.#call.decode().tools ?? []);
+    return this.#asked;
   }
 
   #read(candidate: Candidate, delta: Fields, logprobs: unknown): void {
@@ -187,23 +187,20 @@ export class ReplyDecoder implements EventDecoder {
 
   /** Answers whether the entries held text: then the plain field beside them says the same again. */
   #readDetails(candidate: Candidate, details: readonly unknown[]): boolean {
-    let told = false;
-    for (const entry of details) {
-      if (!isObject(entry)) continue;
-      const { text, opaque, rest } = readDetail(entry);
-      told ||= text !== '';
+    const entries = details.filter(isObject).map((entry) => ({ ...readDetail(entry), index: entry['index'] ?? undefined }));
+    const sealing = entries.some(({ opaque }) => opaque.length > 0);
+    for (const { text, opaque, index } of entries) {
       if (text === '' && opaque.length === 0) continue;
-      const index = entry['index'] ?? undefined;
       const { open } = candidate;
       const same = open?.kind === 'reasoning' && (index === undefined || open.entry === undefined || open.entry === index);
-      // An entry may repeat the whole text that went before, only to seal it.
-      const repeats = same && opaque.length > 0 && text === open.text;
-      const current = same && (repeats || text === '' || open.opaque.length === 0) ? open : this.#open(candidate, 'reasoning', bag.keep(rest));
+      // Entries may repeat the whole text that went before, only to seal it.
+      const repeats = same && sealing && text === open.text;
+      const current = same && (repeats || text === '' || open.opaque.length === 0) ? open : this.#open(candidate, 'reasoning');
       current.entry ??= index;
       if (!repeats) this.#reason(candidate, text);
       current.opaque.push(...opaque);
     }
-    return told;
+    return entries.some(({ text }) => text !== '');
   }
 
   /** Mistral writes content in parts once there is reasoning in it. */

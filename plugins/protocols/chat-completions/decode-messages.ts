@@ -1,5 +1,6 @@
 /** Messages to canonical turns, one for one. The blocks of a turn stand in the order a reader would meet them. */
 import type { Block, Opaque, Turn } from '../../../core/index.ts';
+import { unseal } from '../../shared/envelope.ts';
 import { isObject, leftover, nested, type Fields, type Sides } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { audioType, isUrl, readUrl, type MediaBlock } from './media.ts';
@@ -15,7 +16,7 @@ export function decodeMessages(messages: readonly WireMessage[]): Turn[] {
   const formerCalls = new Map<string, string>();
   return messages.map((message, index) => {
     if (message.role === 'assistant' && message.function_call) formerCalls.set(message.function_call.name, `call_${index}`);
-    return decodeMessage(message, index, formerCalls);
+    return { ...decodeMessage(message, index, formerCalls), at: `messages[${index}]` };
   });
 }
 
@@ -23,18 +24,19 @@ const contentFields = new Set(['role', 'content', 'name']);
 const toolFields = new Set([...contentFields, 'tool_call_id']);
 
 function decodeMessage(message: WireMessage, index: number, formerCalls: ReadonlyMap<string, string>): Turn {
+  const at = `messages[${index}]`;
   if (message.role === 'assistant') return decodeAssistant(message, index);
   if (message.role === 'function') {
     const { content, name } = message;
     const callId = formerCalls.get(name) ?? `call_${name}`;
-    const text: Block[] = [{ type: 'tool-result', callId, name, content: content === null ? [] : [{ type: 'text', text: content }] }];
-    return { role: 'tool', blocks: text, ...bag.keep(leftover(message, contentFields), ['function']) };
+    const result: Block = { type: 'tool-result', callId, name, content: content === null ? [] : [{ type: 'text', text: content }], at };
+    return { role: 'tool', blocks: [result], ...bag.keep(leftover(message, contentFields), ['function']) };
   }
-  const content = decodeContent(message.content);
+  const content = decodeContent(message.content, `${at}.content`);
   const name = message.name ?? undefined;
   if (message.role === 'tool') {
     const parts = content.filter((block) => block.type === 'text' || block.type === 'media');
-    return { role: 'tool', blocks: [{ type: 'tool-result', callId: message.tool_call_id, content: parts }], name, ...bag.keep(leftover(message, toolFields), formOf(message.content)) };
+    return { role: 'tool', blocks: [{ type: 'tool-result', callId: message.tool_call_id, content: parts, at }], name, ...bag.keep(leftover(message, toolFields), formOf(message.content)) };
   }
   return { role: message.role, blocks: content, name, ...bag.keep(leftover(message, contentFields), formOf(message.content)) };
 }
@@ -42,14 +44,15 @@ function decodeMessage(message: WireMessage, index: number, formerCalls: Readonl
 const assistantFields = new Set([...contentFields, 'tool_calls', 'function_call', 'refusal']);
 
 function decodeAssistant(message: WireAssistantMessage, index: number): Turn {
-  const reasoning = readReasoning(message);
-  const blocks: Block[] = [...reasoning.blocks, ...decodeContent(message.content ?? [])];
-  if (typeof message.refusal === 'string') blocks.push({ type: 'refusal', text: message.refusal, ...bag.keep({}, ['field']) });
-  for (const call of message.tool_calls ?? []) blocks.push(decodeCall(call));
+  const at = `messages[${index}]`;
+  const reasoning = readReasoning(message, at);
+  const blocks: Block[] = [...reasoning.blocks, ...decodeContent(message.content ?? [], `${at}.content`)];
+  if (typeof message.refusal === 'string') blocks.push({ type: 'refusal', text: message.refusal, at: `${at}.refusal`, ...bag.keep({}, ['field']) });
+  for (const [position, call] of message.tool_calls?.entries() ?? []) blocks.push({ ...decodeCall(call), at: `${at}.tool_calls[${position}]` });
   if (message.function_call) {
     const { name, arguments: text } = message.function_call;
     const rest = leftover(message.function_call, new Set(['name', 'arguments']));
-    blocks.push({ type: 'tool-call', id: `call_${index}`, name, arguments: text, ...bag.keep(rest, ['function']) });
+    blocks.push({ type: 'tool-call', id: `call_${index}`, name, arguments: text, at: `${at}.function_call`, ...bag.keep(rest, ['function']) });
   }
   const known = new Set([...assistantFields, ...reasoning.read]);
   return { role: 'assistant', blocks, name: message.name ?? undefined, ...bag.keep(leftover(message, known), 'content' in message ? formOf(message.content) : ['no-content']) };
@@ -59,8 +62,9 @@ function formOf(content: WireContent | null | undefined): string[] {
   return Array.isArray(content) ? ['parts'] : [];
 }
 
-function decodeContent(content: WireContent): Block[] {
-  return typeof content === 'string' ? [{ type: 'text', text: content }] : content.map(decodePart);
+function decodeContent(content: WireContent, at: string): Block[] {
+  if (typeof content === 'string') return [{ type: 'text', text: content, at }];
+  return content.map((part, index) => ({ ...decodePart(part), at: `${at}[${index}]` }));
 }
 
 const textFields = new Set(['type', 'text', 'prompt_cache_breakpoint']);
@@ -122,7 +126,7 @@ export function readSignatures(extra: unknown): { opaque: Opaque[]; rest: Fields
   const rest = Object.entries(extra).map(([vendor, fields]): Fields => {
     const value = isObject(fields) ? fields['thought_signature'] : undefined;
     if (!isObject(fields) || typeof value !== 'string') return { [vendor]: fields };
-    opaque.push({ vendor, kind: 'signature', value });
+    opaque.push(unseal(value) ?? { vendor, kind: 'signature', value });
     return nested(vendor, leftover(fields, new Set(['thought_signature'])));
   });
   return { opaque, rest: Object.assign({}, ...rest) };

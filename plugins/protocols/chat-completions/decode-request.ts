@@ -93,14 +93,14 @@ interface Calling {
 /** Tools in either generation: `functions` and `function_call` are the former names of `tools` and `tool_choice`. */
 function decodeCalling(wire: WireRequest): Calling {
   const form: string[] = [];
-  let tools = wire.tools?.map(decodeTool);
+  let tools = wire.tools?.map((tool, index): Tool => ({ ...decodeTool(tool), at: `tools[${index}]` }));
   if (!wire.tools && wire.functions) {
     form.push('functions');
-    tools = wire.functions.map((definition) => decodeTool({ type: 'function', function: definition }));
+    tools = wire.functions.map((definition, index): Tool => ({ ...decodeTool({ type: 'function', function: definition }), at: `functions[${index}]` }));
   }
   if (wire.web_search_options) {
     if (!tools) form.push('no-tools');
-    tools = [...(tools ?? []), { type: 'hosted', protocol: protocolName, kind: 'web-search', value: wire.web_search_options, ...bag.keep({}, ['options']) }];
+    tools = [...(tools ?? []), { type: 'hosted', protocol: protocolName, kind: 'web-search', value: wire.web_search_options, at: 'web_search_options', ...bag.keep({}, ['options']) }];
   }
   const former = wire.function_call;
   if (wire.tool_choice || !former) return { tools, choice: decodeChoice(wire.tool_choice), form };

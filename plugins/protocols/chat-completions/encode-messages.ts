@@ -8,6 +8,7 @@ import { bag } from './bag.ts';
 import { encodePart, joinParts, type Encoding } from './encode-parts.ts';
 import { wrapInput } from './custom-tools.ts';
 import { writeReasoning, type ReasoningBlock } from './reasoning.ts';
+import { fitCallId, fitName } from './tool-names.ts';
 
 type ToolResult = Extract<Block, { type: 'tool-result' }>;
 type ToolCall = Extract<Block, { type: 'tool-call' }>;
@@ -63,7 +64,8 @@ function encodeResult(turn: Turn, result: ToolResult, path: string, encoding: En
   const content = joinParts(texts, form, '\n\n');
   const fields = bag.fields(turn);
   if (form.includes('function')) return { message: overlay(fields, { role: 'function', name: result.name, content: content ?? null }), media };
-  return { message: overlay(fields, { role: 'tool', tool_call_id: result.callId, name: turn.name, content: content ?? '' }), media };
+  const id = encoding.own ? result.callId : fitCallId(result.callId);
+  return { message: overlay(fields, { role: 'tool', tool_call_id: id, name: turn.name, content: content ?? '' }), media };
 }
 
 function roleOf({ role }: Turn, { extras }: Encoding): string {
@@ -129,7 +131,9 @@ function isReplayable(block: ReasoningBlock, { owner }: Encoding): boolean {
 }
 
 function encodeCall({ block, path }: Placed<ToolCall>, { own, extras, owner, lose }: Encoding): Fields {
-  const { id, name, arguments: text, custom, namespace, opaque = [] } = block;
+  const { arguments: text, custom, namespace, opaque = [] } = block;
+  const id = own ? block.id : fitCallId(block.id);
+  const name = own ? block.name : fitName(block.name);
   if (namespace !== undefined) lose(`${path}.namespace`, 'chat-completions has no namespaces for tools');
   const kept = opaque.filter(({ vendor }) => vendor === owner || vendor === '');
   if (kept.length < opaque.length) lose(`${path}.opaque`, 'sealed state is only given back to the vendor it came from');

@@ -4,6 +4,7 @@ import { isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { asFunction } from './custom-tools.ts';
 import type { Encoding } from './encode-parts.ts';
+import { fitName } from './tool-names.ts';
 
 export function encodeTools(request: CanonicalRequest, model: Model, encoding: Encoding): Fields {
   const { capabilities, supportedParameters } = model;
@@ -37,19 +38,21 @@ export function encodeTools(request: CanonicalRequest, model: Model, encoding: E
   };
 }
 
-function encodeTool(tool: Exclude<Tool, { type: 'hosted' }>, path: string, { extras, lose }: Encoding): Fields {
+function encodeTool(tool: Exclude<Tool, { type: 'hosted' }>, path: string, { own, extras, lose }: Encoding): Fields {
   if (tool.namespace !== undefined) lose(`${path}.namespace`, 'chat-completions has no namespaces for tools');
   if (tool.cache) lose(`${path}.cache`, 'chat-completions has no cache marks on tools');
   const fields = bag.fields(tool);
-  const { name, description } = tool;
+  const { description } = tool;
+  const name = own ? tool.name : fitName(tool.name);
   if (tool.type === 'function') return overlay(fields, { type: 'function', function: { name, description, parameters: tool.schema, strict: tool.strict } });
   if (extras) return overlay(fields, { type: 'custom', custom: { name, description, format: tool.format } });
-  return { type: 'function', function: asFunction(tool) };
+  return { type: 'function', function: asFunction(name, tool) };
 }
 
 /** A tool's name as a choice refers to it. */
-function reference(name: string, tools: readonly Tool[], { extras }: Encoding): Fields {
-  const custom = extras && tools.some((tool) => tool.type === 'custom' && tool.name === name);
+function reference(asked: string, tools: readonly Tool[], { own, extras }: Encoding): Fields {
+  const custom = extras && tools.some((tool) => tool.type === 'custom' && tool.name === asked);
+  const name = own ? asked : fitName(asked);
   return custom ? { type: 'custom', custom: { name } } : { type: 'function', function: { name } };
 }
 

@@ -27,6 +27,8 @@ const fieldNames = {
   format: 'response_format',
   reasoning: 'reasoning_effort',
   'reasoning.effort': 'reasoning_effort',
+  'reasoning.budget': 'reasoning.max_tokens',
+  'reasoning.display': 'reasoning.exclude',
   serviceTier: 'service_tier',
   cacheKey: 'prompt_cache_key',
 };
@@ -50,7 +52,8 @@ export const protocol: Protocol = {
     decodeEvents: (call) => new ReplyDecoder(call),
     decodeReply: (body, call) => new ReplyDecoder(call).whole(body),
     decodeError,
-    modelPath: ['model'],
+    modelPaths: [['model']],
+    headers: () => ({}),
     ending: 'event',
     terminator,
   },

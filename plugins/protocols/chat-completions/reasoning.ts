@@ -1,9 +1,10 @@
 /**
  * Reasoning as the vendors of this wire show it: `reasoning_content` (DeepSeek, vLLM) or `reasoning` (OpenRouter,
  * Groq) is text alone; an entry of OpenRouter's `reasoning_details` can carry a vendor's sealed state as well, and
- * its `format` says whose. That makes it the slot in which sealed state of any vendor travels with this protocol.
+ * its `format` says whose. Clients are given sealed state in the same entries, in the gateway's own envelope.
  */
 import type { Block, Opaque } from '../../../core/index.ts';
+import { seal, unseal } from '../../shared/envelope.ts';
 import { isObject, leftover, overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
 
@@ -31,6 +32,8 @@ export interface Detail {
   readonly text: string;
   readonly summary: boolean;
   readonly opaque: readonly Opaque[];
+  /** Whether its state came in our own envelope: then the entry is ours too. */
+  readonly enveloped: boolean;
   readonly rest: Fields;
   readonly read: readonly string[];
 }
@@ -47,57 +50,92 @@ function textOf(value: unknown): string | undefined {
 export function readDetail(entry: Fields): Detail {
   const text = textOf(entry['text']);
   const summary = text === undefined ? textOf(entry['summary']) : undefined;
-  const opaque = sealed.flatMap(({ field, kind }) => {
+  const states = sealed.flatMap(({ field, kind }) => {
     const value = textOf(entry[field]);
-    return value ? [{ vendor: vendorOf(entry['format']), kind, value }] : [];
+    if (!value) return [];
+    const ours = unseal(value);
+    return [{ field, ours: ours !== undefined, opaque: ours ?? { vendor: vendorOf(entry['format']), kind, value } }];
   });
-  const read = [
-    ...(text === undefined ? [] : ['text']),
-    ...(summary === undefined ? [] : ['summary']),
-    ...sealed.flatMap(({ field, kind }) => (opaque.some((item) => item.kind === kind) ? [field] : [])),
-  ];
-  return { text: text ?? summary ?? '', summary: summary !== undefined, opaque, rest: leftover(entry, new Set(read)), read };
+  const read = [...(text === undefined ? [] : ['text']), ...(summary === undefined ? [] : ['summary']), ...states.map(({ field }) => field)];
+  return {
+    text: text ?? summary ?? '',
+    summary: summary !== undefined,
+    opaque: states.map(({ opaque }) => opaque),
+    enveloped: states.some(({ ours }) => ours),
+    rest: leftover(entry, new Set(read)),
+    read,
+  };
 }
 
-/** An entry that says the same: with the fields an earlier one was read from, or those its content asks for. */
-export function writeDetail(block: { text: string; summary?: boolean | undefined; opaque: readonly Opaque[] }, rest: Fields, read?: readonly string[]): Fields {
-  const value = (kind: string): string | undefined => block.opaque.find((item) => (kind === 'signature') === (item.kind === 'signature'))?.value;
-  const encrypted = value('encrypted');
-  const textField = block.summary ? 'summary' : 'text';
-  const has = (field: string, otherwise: boolean): boolean => read?.includes(field) ?? otherwise;
-  const format = formatOf(block.opaque[0]?.vendor ?? '');
-  const usual = { type: encrypted === undefined ? `reasoning.${textField}` : 'reasoning.encrypted', ...(format === undefined ? {} : { format }) };
-  return overlay(Object.keys(rest).length > 0 ? rest : usual, {
-    text: has('text', textField === 'text' && block.text !== '') ? block.text : undefined,
-    summary: has('summary', textField === 'summary' && block.text !== '') ? block.text : undefined,
-    signature: has('signature', true) ? value('signature') : undefined,
-    data: has('data', true) ? encrypted : undefined,
-  });
+interface Thought {
+  readonly text: string;
+  readonly summary?: boolean | undefined;
+  readonly opaque: readonly Opaque[];
+}
+
+/** Entries that say a thought: its text, with the signature on it where there is one, then what else is sealed. */
+function writeDetails({ text, summary, opaque }: Thought, common: (state: Opaque | undefined) => Fields, write: (state: Opaque) => string): Fields[] {
+  const signature = opaque.find(({ kind }) => kind === 'signature');
+  const field = summary ? 'summary' : 'text';
+  const said = { type: `reasoning.${field}`, [field]: text, ...(signature ? { signature: write(signature) } : {}), ...common(signature) };
+  const others = opaque.filter((state) => state !== signature);
+  return [...(text !== '' || signature ? [said] : []), ...others.map((state) => ({ type: 'reasoning.encrypted', data: write(state), ...common(state) }))];
+}
+
+/** Entries for a client: its own and other vendors' state alike in envelopes, all with the index of their thought. */
+export function envelopeDetails(thought: Thought, index: number): Fields[] {
+  return writeDetails(thought, () => ({ index }), seal);
 }
 
 const textFields = ['reasoning_content', 'reasoning'] as const;
 const detailsField = 'reasoning_details';
 
 /** The reasoning of an assistant's message as blocks, and the fields they were read from. */
-export function readReasoning(message: Fields): { blocks: ReasoningBlock[]; read: readonly string[] } {
+export function readReasoning(message: Fields, at: string): { blocks: ReasoningBlock[]; read: readonly string[] } {
   const details = message[detailsField];
   if (Array.isArray(details) && details.length > 0) {
     const entries: unknown[] = details;
-    const blocks = entries.filter(isObject).map((entry): ReasoningBlock => {
-      const { text, summary, opaque, rest, read } = readDetail(entry);
-      return { type: 'reasoning', text, ...(summary ? { summary } : {}), ...(opaque.length > 0 ? { opaque: [...opaque] } : {}), ...bag.keep(rest, [detailsField, ...read]) };
-    });
-    return { blocks, read: [detailsField] };
+    // The entries we wrote hold the text as well; a vendor's may differ from it, and both are kept.
+    const ours = entries.some((entry) => isObject(entry) && readDetail(entry).enveloped);
+    return { blocks: readEntries(entries, `${at}.${detailsField}`), read: ours ? [detailsField, ...textFields] : [detailsField] };
   }
   const field = textFields.find((name) => typeof message[name] === 'string');
   const text = field && textOf(message[field]);
   if (field === undefined || text === undefined) return { blocks: [], read: [] };
-  return { blocks: [{ type: 'reasoning', text, ...bag.keep({}, [field]) }], read: [field] };
+  return { blocks: [{ type: 'reasoning', text, at: `${at}.${field}`, ...bag.keep({}, [field]) }], read: [field] };
+}
+
+function readEntries(details: readonly unknown[], path: string): ReasoningBlock[] {
+  const blocks: ReasoningBlock[] = [];
+  let previous: unknown;
+  for (const [position, entry] of details.entries()) {
+    if (!isObject(entry)) continue;
+    const { text, summary, opaque, enveloped, rest, read } = readDetail(entry);
+    const at = `${path}[${position}]`;
+    const before = blocks.at(-1);
+    const facts = { type: 'reasoning', text, ...(summary ? { summary } : {}), ...(opaque.length > 0 ? { opaque: [...opaque] } : {}), at } as const;
+    if (!enveloped) blocks.push({ ...facts, ...bag.keep(rest, [detailsField, ...read]) });
+    else if (before && text === '' && entry['index'] === previous) blocks.splice(-1, 1, joined(before, opaque));
+    else blocks.push(facts);
+    previous = entry['index'];
+  }
+  return blocks;
+}
+
+/** A thought whose state came in an entry of its own; as an envelope's content it is no longer this wire's own. */
+function joined({ text, summary, opaque = [], at }: ReasoningBlock, more: readonly Opaque[]): ReasoningBlock {
+  return { type: 'reasoning', text, ...(summary ? { summary } : {}), opaque: [...opaque, ...more], ...(at === undefined ? {} : { at }) };
+}
+
+/** An entry as it was read, in the fields it was read from. */
+function restoreDetail({ text, opaque = [] }: ReasoningBlock, rest: Fields, read: readonly string[]): Fields {
+  const fields = Object.fromEntries(sealed.map(({ field, kind }) => [field, opaque.find((state) => state.kind === kind)?.value]));
+  return overlay(rest, Object.fromEntries(Object.entries({ text, summary: text, ...fields }).filter(([name]) => read.includes(name))));
 }
 
 /**
- * Reasoning blocks as fields of an assistant's message. What this protocol read goes back where it stood; of other
- * protocols' reasoning only what the vendor itself sealed, or has left unsealed in its own name, is given back.
+ * Reasoning blocks as fields of an assistant's message. What this protocol read goes back where it stood; what its
+ * vendor sealed and a client kept for it goes back in that vendor's own entries, and an empty seal in plain text.
  */
 export function writeReasoning(blocks: readonly ReasoningBlock[]): Fields {
   const texts: Record<string, string> = {};
@@ -105,8 +143,11 @@ export function writeReasoning(blocks: readonly ReasoningBlock[]): Fields {
   for (const block of blocks) {
     const [field, ...read] = bag.form(block);
     const opaque = block.opaque?.filter(({ value }) => value !== '') ?? [];
-    if (field === detailsField || (field === undefined && opaque.length > 0)) {
-      details.push(writeDetail({ ...block, opaque }, bag.fields(block), field === detailsField ? read : undefined));
+    if (field === detailsField) {
+      details.push(restoreDetail(block, bag.fields(block), read));
+    } else if (opaque.length > 0) {
+      const format = (state: Opaque | undefined): Fields => ({ format: formatOf((state ?? opaque[0])?.vendor ?? '') });
+      details.push(...writeDetails({ ...block, opaque }, format, ({ value }) => value));
     } else {
       const name = field ?? textFields[0];
       texts[name] = (texts[name] ?? '') + block.text;

@@ -8,6 +8,7 @@ import { isObject, type Fields } from '../../shared/vendor-bag.ts';
 import { makeCallId } from './call-id.ts';
 import { unwrapInput } from './custom-tools.ts';
 import { readSignatures } from './decode-messages.ts';
+import type { AskedTool } from './tool-names.ts';
 
 /** What a call needs of the reply it stands in. */
 export interface CallPlace {
@@ -16,8 +17,8 @@ export interface CallPlace {
   emit(event: CanonicalEvent): void;
   /** What tells this reply from others, for ids that have to be made. */
   reply(): string;
-  /** Whether a function of this name is a custom tool in disguise. */
-  isDisguised(name: string): boolean;
+  /** The tool a client meant, where the vendor knows it by this other name or in another form. */
+  asked(name: string): AskedTool | undefined;
 }
 
 interface Call {
@@ -103,12 +104,14 @@ export class ToolCalls {
 
   /** Gives on what is known of a call and was not told yet. */
   #tell(call: Call): number {
-    const { candidate, emit, nextBlock, reply, isDisguised } = this.#place;
+    const { candidate, emit, nextBlock, reply, asked } = this.#place;
     if (call.block === undefined) {
+      const tool = asked(call.name);
       call.block = nextBlock();
-      call.disguised = !call.custom && isDisguised(call.name);
+      call.disguised = !call.custom && (tool?.custom ?? false);
       const custom = call.custom || call.disguised ? { custom: true } : {};
-      emit({ type: 'block-start', candidate, block: call.block, kind: 'tool-call', id: call.id || makeCallId(reply(), candidate, call.ordinal), name: call.name, ...custom });
+      const id = call.id || makeCallId(reply(), candidate, call.ordinal);
+      emit({ type: 'block-start', candidate, block: call.block, kind: 'tool-call', id, name: tool?.name ?? call.name, ...custom });
     }
     if (!call.disguised && call.text.length > call.told) {
       emit({ type: 'block-delta', candidate, block: call.block, text: call.told === 0 ? call.text : call.text.slice(call.told) });

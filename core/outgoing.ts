@@ -1,0 +1,26 @@
+/**
+ * The request a vendor is sent: the address where its provider speaks the protocol, headers from an allow-list and
+ * nothing else of the client's, and the provider's signature over the finished bytes.
+ */
+import { GatewayError } from './errors.ts';
+import type { Routed } from './exchange.ts';
+import type { UpstreamRequest } from './provider.ts';
+
+export async function requestFor(exchange: Routed, body: string, verbatim: boolean): Promise<UpstreamRequest> {
+  const { call, attempt, operation, headers } = exchange;
+  const { provider, protocol } = attempt.target;
+  const endpoint = provider.endpoints[protocol.name];
+  if (endpoint === undefined) throw new GatewayError('internal', `The provider "${provider.name}" does not speak ${protocol.name}.`);
+  return provider.sign({
+    method: 'POST',
+    url: typeof endpoint === 'string' ? endpoint : endpoint(attempt.target, operation, call.stream),
+    headers: {
+      ...protocol.upstream.headers(verbatim ? headers : {}),
+      'content-type': 'application/json',
+      accept: call.stream ? 'text/event-stream' : 'application/json',
+      'accept-encoding': 'identity',
+      'user-agent': 'tollgate',
+    },
+    body,
+  });
+}

@@ -1,0 +1,128 @@
+/** Whatever comes in, the answer is in the client's own words, names the field, and the next caller is served. */
+import { connect } from 'node:net';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { openHouse, type House } from '../support/house.ts';
+
+const model = 'openai/gpt-4o-mini';
+const messages = [{ role: 'user', content: 'Hello!' }];
+
+let house: House;
+beforeAll(async () => {
+  house = await openHouse({ settings: { server: { bodyLimit: 20_000 } } });
+});
+afterEach(async () => {
+  // The process lives, and no bad input ever reached the vendor.
+  expect((await house.post({ model, messages })).status).toBe(200);
+});
+afterAll(() => house.close());
+
+async function refusalOf(body: unknown, init: RequestInit = {}): Promise<{ status: number; error: unknown; retry: string | null }> {
+  const sent = house.vendor.requests.length;
+  const response = await house.post(body, init);
+  const said: unknown = await response.json();
+  expect(response.headers.get('content-type')).toBe('application/json');
+  expect(house.vendor.requests.length).toBe(sent);
+  return { status: response.status, error: typeof said === 'object' && said && 'error' in said ? said.error : undefined, retry: response.headers.get('x-should-retry') };
+}
+
+describe('a body', () => {
+  it.each([
+    ['that is empty', ''],
+    ['that is no JSON', '{"model":'],
+    ['that is a list', '[]'],
+    ['in invalid UTF-8', new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])],
+    ['that says a field twice', `{"model":"${model}","model":"x","messages":[]}`],
+    ['nested without end', `{"messages":${'['.repeat(9000)}${']'.repeat(9000)}}`],
+  ])('%s is refused', async (_, body) => {
+    expect(await refusalOf(body)).toMatchObject({ status: 400, retry: 'false', error: { type: 'invalid_request_error', message: expect.any(String) } });
+  });
+
+  it('over the limit is refused as too large, whether it says its length or not', async () => {
+    const large = JSON.stringify({ model, messages: [{ role: 'user', content: 'a'.repeat(30_000) }] });
+    expect(await refusalOf(large)).toMatchObject({ status: 413 });
+    const endless = new ReadableStream<Uint8Array>({ pull: (controller) => controller.enqueue(Buffer.alloc(5000, 'a')) });
+    const response = await fetch(`${house.gateway.url}/v1/chat/completions`, { method: 'POST', body: endless, headers: { authorization: `Bearer ${house.key}` }, duplex: 'half' }).catch(() => undefined);
+    if (response) expect(response.status).toBe(413);
+  });
+
+  it('that is compressed is refused, saying so', async () => {
+    expect(await refusalOf('x', { headers: { 'content-encoding': 'gzip' } })).toMatchObject({ status: 415, error: { message: expect.stringContaining('gzip') } });
+  });
+});
+
+describe('a field', () => {
+  it.each<[string, object, string]>([
+    ['a missing model', { model: undefined }, 'model'],
+    ['a model of the wrong type', { model: 7 }, 'model'],
+    ['missing messages', { messages: undefined }, 'messages'],
+    ['no messages', { messages: [] }, 'messages'],
+    ['an unknown role', { messages: [{ role: 'robot', content: 'a' }] }, 'messages[0].role'],
+    ['a part of an unknown type', { messages: [{ role: 'user', content: [{ type: 'smell' }] }] }, 'messages[0].content[0].type'],
+    ['an image without its url', { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: {} }] }] }, 'messages[0].content[0].image_url.url'],
+    ['a temperature above 2', { temperature: 2.1 }, 'temperature'],
+    ['a temperature in words', { temperature: 'hot' }, 'temperature'],
+    ['a penalty below -2', { frequency_penalty: -3 }, 'frequency_penalty'],
+    ['a presence penalty above 2', { presence_penalty: 3 }, 'presence_penalty'],
+    ['top_p above 1', { top_p: 1.5 }, 'top_p'],
+    ['a limit of nothing', { max_tokens: 0 }, 'max_tokens'],
+    ['stream in words', { stream: 'yes' }, 'stream'],
+    ['five stop sequences', { stop: ['a', 'b', 'c', 'd', 'e'] }, 'stop'],
+    ['a tool without its name', { tools: [{ type: 'function', function: {} }] }, 'tools[0].function.name'],
+    ['a choice of no tool', { tool_choice: { type: 'function', function: { name: 'x' } } }, 'tool_choice'],
+    ['a response format that is none', { response_format: { type: 'yaml' } }, 'response_format.type'],
+    ['a provider object of the wrong kind', { provider: { order: 'openai' } }, 'provider.order'],
+    ['a way of routing that this gateway has not', { provider: { routing: 'latency' } }, 'provider.routing'],
+  ])('%s is refused by its path', async (_, fields, param) => {
+    expect(await refusalOf({ model, messages, ...fields })).toMatchObject({ status: 400, retry: 'false', error: { param, message: expect.stringMatching(/.{10,}/) } });
+  });
+
+  it('that names an unknown model is refused as the vendor does', async () => {
+    expect(await refusalOf({ model: 'openai/gpt-0', messages })).toMatchObject({ status: 404, error: { param: 'model', code: 'model_not_found' } });
+    expect(await refusalOf({ model: 'openai/__proto__', messages })).toMatchObject({ status: 404 });
+  });
+
+  it('that names a model without its provider is told how models are named', async () => {
+    expect(await refusalOf({ model: 'gpt-4o-mini', messages })).toMatchObject({ status: 400, error: { param: 'model', message: expect.stringContaining('/') } });
+  });
+});
+
+describe('a key', () => {
+  it.each([
+    ['none', ''],
+    ['of another scheme', 'Basic abc'],
+    ['junk', 'Bearer junk'],
+    ['of the right form but nobody\'s', 'Bearer sk-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'],
+  ])('%s is refused before the body is looked at', async (_, authorization) => {
+    expect(await refusalOf('{', { headers: { authorization } })).toMatchObject({ status: 401, error: { code: 'invalid_api_key' } });
+  });
+
+  it('is never told back', async () => {
+    const response = await house.post('{}', { headers: { authorization: 'Bearer sk-canary-canary' } });
+    expect(await response.text()).not.toContain('canary');
+    expect(house.gateway.log.join()).not.toContain('canary');
+  });
+});
+
+describe('an address', () => {
+  it.each([
+    ['GET', '/v1/chat/completions'],
+    ['POST', '/v1/chat/completionsx'],
+    ['POST', '/V1/CHAT/COMPLETIONS/%2e%2e'],
+    ['GET', '/%E0%A4%A'],
+  ])('%s %s leads nowhere and says so', async (method, path) => {
+    const response = await fetch(`${house.gateway.url}${path}`, { method });
+    expect([response.status, await response.json()]).toMatchObject([404, { error: { code: 'not_found' } }]);
+  });
+
+  it('is safe from a header that is a prototype\'s name, and from half a request', async () => {
+    const { port } = new URL(house.gateway.url);
+    const answer = await new Promise<string>((resolve) => {
+      const socket = connect(Number(port), '127.0.0.1', () => socket.write('POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\n__proto__: y\r\nconstructor: z\r\ncontent-length: 2\r\n\r\n{}'));
+      socket.once('data', (data) => (socket.destroy(), resolve(data.toString())));
+    });
+    expect(answer).toMatch(/^HTTP\/1\.1 401/);
+    const half = connect(Number(port), '127.0.0.1', () => half.write('POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer x\r\ncontent-length: 50\r\n\r\n{"a'));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    half.destroy();
+  });
+});

@@ -1,0 +1,86 @@
+/** Prepaid: the balance on its three addresses, what happens when it runs short, and that it is never overrun. */
+import OpenAI from 'openai';
+import { afterEach, describe, expect, it } from 'vitest';
+import { openHouse, type House } from '../support/house.ts';
+
+const model = 'openai/gpt-4o-mini';
+const messages = [{ role: 'user' as const, content: 'Hello!' }];
+
+let house: House | undefined;
+afterEach(async () => {
+  await house?.close();
+  house = undefined;
+});
+
+async function open(credit: string): Promise<House> {
+  house = await openHouse({ credit });
+  return house;
+}
+
+describe('the balance endpoint', () => {
+  it.each(['/v1/user/balance', '/alpha/user/balance', '/beta/user/balance'])('answers at %s', async (path) => {
+    const { gateway, key } = await open('12.5');
+    const response = await fetch(gateway.url + path, { headers: { authorization: `Bearer ${key}` } });
+    expect([response.status, await response.json()]).toEqual([200, { is_active: true, balance: 12.5, total: 12.5, used: 0, currency: 'USD' }]);
+  });
+
+  it.each(['', 'Bearer nonsense', 'Bearer sk-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'])('refuses any other key in its own words: "%s"', async (authorization) => {
+    const { gateway } = await open('1');
+    const response = await fetch(`${gateway.url}/v1/user/balance`, { headers: { authorization } });
+    expect([response.status, await response.json()]).toEqual([401, { error: 'unauthenticated', is_active: false }]);
+  });
+
+  it('refuses a key within a second after it was disabled', async () => {
+    const { gateway, key, balance: ask } = await open('1');
+    await ask();
+    await gateway.verb('keys disable', [key.slice(-4)]);
+    await expect.poll(async () => (await fetch(`${gateway.url}/v1/user/balance`, { headers: { authorization: `Bearer ${key}` } })).status, { timeout: 10_000 }).toBe(401);
+  });
+
+  it('has total minus used as balance, to the last digit shown', async () => {
+    const { client, balance: ask } = await open('0.3');
+    await client.chat.completions.create({ model, messages });
+    const { balance: left, total, used } = await ask();
+    expect(used).toBeGreaterThan(0);
+    expect(left.toFixed(9)).toBe((total - used).toFixed(9));
+  });
+});
+
+describe('an account', () => {
+  it('that is empty is refused with 402, before any vendor is asked, and told not to retry', async () => {
+    const { post, vendor } = await open('');
+    const response = await post({ model, messages });
+    expect([response.status, response.headers.get('x-should-retry'), await response.json()]).toMatchObject([402, 'false', { error: { type: 'insufficient_quota', code: 'insufficient_quota' } }]);
+    expect(vendor.requests).toEqual([]);
+  });
+
+  it('below the worst case has its output limit lowered, not its call refused', async () => {
+    const { client, vendor, balance: ask } = await open('0.0001');
+    await client.chat.completions.create({ model, messages, max_tokens: 4000 });
+    const sent: unknown = JSON.parse(vendor.requests.at(-1)?.body.toString() ?? '');
+    const limit = typeof sent === 'object' && sent && 'max_completion_tokens' in sent ? Number(sent.max_completion_tokens) : 0;
+    expect(limit).toBeGreaterThanOrEqual(16);
+    expect(limit).toBeLessThan(4000);
+    expect((await ask()).balance).toBeGreaterThanOrEqual(0);
+  });
+
+  it('with whenShort: refuse is refused instead', async () => {
+    house = await openHouse({ credit: '0.0001', ledger: { whenShort: 'refuse' } });
+    expect((await house.post({ model, messages, max_tokens: 4000 })).status).toBe(402);
+    expect((await house.post({ model, messages, max_tokens: 20 })).status).toBe(200);
+  });
+
+  it('that affords one call gets one, whoever asks at once', async () => {
+    const { gateway, vendor, key } = await open('0.00003');
+    const held = Promise.withResolvers<void>();
+    vendor.script('gpt-4o-mini', async () => (await held.promise, { text: ['ok'] }));
+    const client = new OpenAI({ apiKey: key, baseURL: `${gateway.url}/v1`, maxRetries: 0 });
+    const calls = Array.from({ length: 40 }, () => client.chat.completions.create({ model, messages, max_tokens: 16 }).then(() => 200, (error: unknown) => (error instanceof OpenAI.APIError ? error.status : 0)));
+    await gateway.ended(39);
+    held.resolve();
+    const statuses = await Promise.all(calls);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(1);
+    expect(statuses.filter((status) => status === 402)).toHaveLength(39);
+    expect(vendor.requests).toHaveLength(1);
+  });
+});

@@ -1,0 +1,141 @@
+/** Whoever breaks off, and whenever: the client never takes a part for the whole, nothing hangs, and the call is settled once. */
+import OpenAI from 'openai';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { Answered, End } from '../../core/index.ts';
+import { openHouse, type House } from '../support/house.ts';
+
+const model = 'openai/gpt-4o-mini';
+const body = { model, stream: true, messages: [{ role: 'user', content: 'Hello there, who is it?' }] };
+const text = ['one ', 'two ', 'three ', 'four ', 'five'];
+
+let house: House;
+beforeAll(async () => {
+  house = await openHouse({ settings: { timeouts: { idle: 0.5, firstEvent: 0.5, reply: 0.5 } } });
+});
+afterEach(() => house.vendor.unscript());
+afterAll(() => house.close());
+
+/** The end of the call that `run` makes. */
+async function endOf(run: () => Promise<unknown>): Promise<End> {
+  const before = house.gateway.ends.length;
+  await run();
+  const end = (await house.gateway.ended(before + 1))[before];
+  if (!end) throw new Error('no end was observed');
+  return end;
+}
+
+function answered(end: End): Answered {
+  if (end.type !== 'answered') throw new Error(`it ended as ${end.type}`);
+  return end;
+}
+
+describe('a vendor that breaks off', () => {
+  it.each([
+    ['closes', { cut: { how: 'fin', events: 3 } }],
+    ['resets', { cut: { how: 'rst', events: 3 } }],
+    ['ends as if it were done', { cut: { how: 'end', events: 3 } }],
+    ['says so in a chunk of its own', { fail: { after: 3, as: 'data' } }],
+    ['says so in a named event', { fail: { after: 3, as: 'event' } }],
+    ['says so inside a chunk and then sends [DONE]', { fail: { after: 3, as: 'chunk' } }],
+    ['goes silent', { hold: 'forever', holdAfter: 3 }],
+    ['sends garbage', { inserts: [{ before: 3, frame: 'data: {"choices":[{]]\n\n' }] }],
+  ] as const)('(it %s) leaves an error in the stream and never a success', { timeout: 10_000 }, async (_, scenario) => {
+    house.vendor.script('gpt-4o-mini', { text, ...scenario });
+    let sent = '';
+    const end = await endOf(async () => {
+      sent = await (await house.post(body)).text();
+    });
+    expect(sent).toContain('one ');
+    expect(sent).not.toContain('[DONE]');
+    expect(sent).not.toContain('"finish_reason":"stop"');
+    expect(sent.trimEnd().split('\n\n').at(-1)).toMatch(/^data: \{"error":\{"message":".+"/);
+    const { outcome, charge } = answered(end);
+    expect(outcome).toBe('cut');
+    expect(charge.basis).toBe('estimate');
+    expect(charge.usage.output).toBeGreaterThan(0);
+  });
+
+  it('makes the SDK throw, in the middle of its loop', async () => {
+    house.vendor.script('gpt-4o-mini', { text, cut: { how: 'rst', events: 3 } });
+    const seen: string[] = [];
+    const reading = async (): Promise<void> => {
+      for await (const chunk of await house.client.chat.completions.create({ model, messages: [{ role: 'user', content: 'a' }], stream: true })) seen.push(chunk.choices[0]?.delta.content ?? '');
+    };
+    await expect(reading()).rejects.toBeInstanceOf(OpenAI.APIError);
+    expect(seen.join('')).toContain('one');
+  });
+
+  it.each(['fin', 'rst', 'end'] as const)('inside a JSON reply (%s) is a 502, and nothing is owed', async (how) => {
+    house.vendor.script('gpt-4o-mini', { text, cut: { how, bytes: 60 } });
+    const end = await endOf(async () => {
+      const response = await house.post({ ...body, stream: false });
+      expect([response.status, await response.json()]).toMatchObject([502, { error: { code: 'upstream_error' } }]);
+    });
+    expect(end).toMatchObject({ type: 'failed', charge: { cost: 0n } });
+  });
+
+  it('before its first event is a failure with its own status, nothing owed', async () => {
+    house.vendor.script('gpt-4o-mini', { text, cut: { how: 'rst', events: 0 } });
+    const end = await endOf(async () => expect((await house.post(body)).status).toBe(502));
+    expect(end).toMatchObject({ type: 'failed', charge: { cost: 0n } });
+  });
+});
+
+describe('a client that leaves', () => {
+  it('mid-stream has the vendor\'s connection closed at once and pays once, for what it was given', async () => {
+    house.vendor.script('gpt-4o-mini', { text: ['word '], endless: true, delayEvents: 5 });
+    const before = await house.balance();
+    const end = await endOf(async () => {
+      const stream = await house.client.chat.completions.create({ model, messages: [{ role: 'user', content: 'Tell me all.' }], stream: true });
+      let count = 0;
+      for await (const chunk of stream) {
+        count += chunk.choices.length;
+        if (count > 5) break;
+      }
+    });
+    await expect.poll(() => house.vendor.requests.at(-1)?.closedByPeerAt).toBeDefined();
+    const { outcome, charge } = answered(end);
+    expect(outcome).toBe('aborted');
+    expect(charge.usage.output).toBeGreaterThan(3);
+    const { used } = await house.balance();
+    expect(Math.round((used - before.used) * 1e9)).toBe(Number(charge.cost));
+  });
+
+  it('before the first byte has the vendor\'s connection closed too, and pays for its input', async () => {
+    house.vendor.script('gpt-4o-mini', { text, delayHeaders: 300 });
+    const asked = house.vendor.requests.length;
+    const end = await endOf(async () => {
+      const leaving = new AbortController();
+      const call = house.post(body, { signal: leaving.signal });
+      await expect.poll(() => house.vendor.requests.length).toBeGreaterThan(asked);
+      leaving.abort();
+      await expect(call).rejects.toThrow();
+    });
+    expect(end).toMatchObject({ type: 'failed', error: { code: 'client_gone' }, charge: { basis: 'estimate', usage: { output: 0 } } });
+    await expect.poll(() => house.vendor.requests.at(-1)?.closedByPeerAt).toBeDefined();
+  });
+
+  it('in crowds leaves no connection open and no call unsettled', async () => {
+    house.vendor.script('gpt-4o-mini', { text: ['word '], endless: true, delayEvents: 2 });
+    const [asked, ended] = [house.vendor.requests.length, house.gateway.ends.length];
+    const calls = Array.from({ length: 60 }, async (_, index) => {
+      const leaving = new AbortController();
+      setTimeout(() => leaving.abort(), 20 + ((index * 7) % 90));
+      await house.post(body, { signal: leaving.signal }).then((response) => response.text()).catch(() => undefined);
+    });
+    await Promise.all(calls);
+    const sent = (): number => house.gateway.ends.slice(ended).filter((end) => end.attempts.some((attempt) => attempt.sent)).length;
+    await expect.poll(() => house.vendor.requests.length - asked - sent(), { timeout: 4000 }).toBe(0);
+    await expect.poll(() => house.vendor.requests.slice(asked).filter(({ closedByPeerAt }) => closedByPeerAt === undefined)).toEqual([]);
+    const charged = house.gateway.ends.reduce((sum, end) => sum + ('charge' in end ? end.charge.cost : 0n), 0n);
+    expect(Math.round((await house.balance()).used * 1e9)).toBe(Number(charged));
+  });
+});
+
+describe('a vendor that is slow', () => {
+  it('to begin is given up in time', async () => {
+    house.vendor.script('gpt-4o-mini', { text, hold: 'forever' });
+    const response = await house.post(body);
+    expect([response.status, response.headers.get('x-should-retry')]).toEqual([504, 'false']);
+  });
+});
