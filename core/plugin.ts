@@ -96,7 +96,7 @@ export interface Host {
   /** The folder for what is kept on disk (`TOLLGATE_DATA`). */
   readonly dataFolder: string;
   readonly resource: OpenResource;
-  /** Adds a line to what whoever starts the gateway is shown: a first key, an address. */
+  /** Adds a line to what whoever starts the gateway is shown; `{url}` in it becomes the gateway's address. */
   tell(line: string): void;
   /** Asks a vendor for its models when ready and from time to time, and offers what it answers. */
   discover(provider: Provider, source: { url: string; headers: Readonly<Record<string, string>>; options: ProviderOptions }): void;

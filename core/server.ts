@@ -49,9 +49,13 @@ function urlOf(server: Server, host: string): string {
 }
 
 function closeServer(server: Server): Promise<void> {
+  // A connection whose call was still running becomes idle only later, and would be kept for its next one.
+  const sweep = setInterval(() => server.closeIdleConnections(), 50);
   return new Promise((resolve) => {
-    server.close(() => resolve());
-    server.closeIdleConnections();
+    server.close(() => {
+      clearInterval(sweep);
+      resolve();
+    });
   });
 }
 

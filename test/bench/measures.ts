@@ -3,11 +3,12 @@
  * unit and sense stand in `rows.ts`.
  */
 import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { load } from './load.ts';
 import { calls, eventsPerStream } from './payload.ts';
 import { firstEvents } from './probe.ts';
-import { usageOf } from './processes.ts';
+import { machineTime, usageOf } from './processes.ts';
 import { median } from './statistics.ts';
 import type { Target } from './targets.ts';
 import type { Vendor } from './nginx.ts';
@@ -20,6 +21,8 @@ export interface Setting {
   readonly seconds: number;
   /** What makes a figure doubtful is said here. */
   warn(message: string): void;
+  /** Told which share of the processors went to programs outside the run during a load. */
+  noteOthers(target: Target, share: number): void;
 }
 
 export type Measure = (target: Target, setting: Setting) => Promise<Figures>;
@@ -33,13 +36,22 @@ interface Loaded {
   readonly p99: number;
 }
 
+/** Seconds of the processors nobody of this run has used, since some moment. */
+function timeOfOthers(target: Target, vendor: Vendor): number {
+  const own = usageOf(process.pid);
+  const parts = new Set([target.pid, vendor.pid]);
+  return machineTime() - own.cpu - own.children - [...parts].reduce((sum, pid) => sum + usageOf(pid).cpu, 0);
+}
+
 /** One load, with what it cost the target, and whether connections to the vendor were kept. */
 async function loaded(target: Target, kind: keyof typeof calls, connections: number, setting: Setting): Promise<Loaded> {
   const { vendor, folder, seconds } = setting;
   const opened = await vendor.state();
+  const othersBefore = timeOfOthers(target, vendor);
   const before = usageOf(target.pid);
   const result = await load(target, calls[kind], { connections, seconds, folder });
   const after = usageOf(target.pid);
+  setting.noteOthers(target, (timeOfOthers(target, vendor) - othersBefore) / (result.microseconds / 1e6) / availableParallelism());
   const { accepted } = await vendor.state();
   const fresh = accepted - opened.accepted;
   if (fresh > 2 * connections + 8) setting.warn(`${target.name} opened ${fresh} connections to the vendor for ${result.requests} ${kind} calls on ${connections} connections`);

@@ -107,6 +107,8 @@ export async function stopAll(): Promise<void> {
 export interface Usage {
   /** Seconds of processor time of all threads, in user and kernel mode. */
   readonly cpu: number;
+  /** The same of the children it has seen the end of. */
+  readonly children: number;
   /** Calls to read and its kin, by which libuv takes bytes from a socket. */
   readonly reads: number;
 }
@@ -118,7 +120,14 @@ export function usageOf(pid: number): Usage {
   // The second field is the name in brackets, which may hold spaces.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const reads = /^syscr: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1];
-  return { cpu: (Number(fields[11]) + Number(fields[12])) / ticksPerSecond, reads: Number(reads) };
+  const [user, kernel, childUser, childKernel] = fields.slice(11, 15).map((ticks) => Number(ticks) / ticksPerSecond);
+  return { cpu: (user ?? NaN) + (kernel ?? NaN), children: (childUser ?? NaN) + (childKernel ?? NaN), reads: Number(reads) };
+}
+
+/** Seconds all programs of the machine ran, and seconds its host gave to other machines. */
+export function machineTime(): number {
+  const [user = NaN, nice = NaN, kernel = NaN, , , , , stolen = NaN] = readFileSync('/proc/stat', 'utf8').split(/\s+/).slice(1, 9).map(Number);
+  return (user + nice + kernel + stolen) / ticksPerSecond;
 }
 
 /** Megabytes of memory a process holds. */

@@ -33,6 +33,7 @@ export const rows: readonly Row[] = [
   { figure: 'firstEvent', label: 'First event, 1 connection, p50', unit: 'µs', better: 'less' },
   { figure: 'firstEvent', label: '  more than direct', unit: 'µs', better: 'less', over: 'direct' },
   { figure: 'firstEvent', label: '  more than bare', unit: 'µs', better: undefined, over: 'bare' },
+  { figure: 'others', label: 'Processors taken by others meanwhile', unit: '%', better: undefined, digits: 1 },
   { figure: 'startup', label: 'Start to first answer', unit: 'ms', better: 'less' },
   { figure: 'memoryBefore', label: 'Memory, idle, before', unit: 'MB', better: 'less' },
   { figure: 'memoryAfter', label: 'Memory, idle, after', unit: 'MB', better: 'less' },

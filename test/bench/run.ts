@@ -6,13 +6,14 @@
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os';
+import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { measures, type Setting } from './measures.ts';
 import { startVendor } from './nginx.ts';
 import { checkTarget } from './probe.ts';
 import { memoryOf, stopAll } from './processes.ts';
+import { median } from './statistics.ts';
 import { resultsOf, tableOf, type Samples } from './table.ts';
 import { bareTarget, directTarget, portkeyTarget, tollgateTarget, type Place, type Target } from './targets.ts';
 
@@ -50,8 +51,10 @@ class Collection {
 }
 
 /** All rounds. The first is shorter, warms every target up under every load, and is thrown away. */
-async function measureAll(targets: readonly Target[], rounds: number, setting: Setting): Promise<Samples> {
+async function measureAll(targets: readonly Target[], rounds: number, basis: Omit<Setting, 'noteOthers'>): Promise<Samples> {
   const collection = new Collection();
+  const setting: Setting = { ...basis, noteOthers: (target, share) => collection.add(target, { others: share * 100 }) };
+  const warmUp: Setting = { ...basis, seconds: Math.min(2, basis.seconds), warn: () => undefined, noteOthers: () => undefined };
   const proxies = targets.filter(({ startups }) => startups.length);
   const memory = (figure: string): void => {
     for (const target of proxies) collection.add(target, { [figure]: memoryOf(target.pid) });
@@ -63,7 +66,7 @@ async function measureAll(targets: readonly Target[], rounds: number, setting: S
     say(round ? `round ${round} of ${rounds}` : 'warm-up');
     for (const measure of measures) {
       for (const target of targets) {
-        const figures = await measure(target, round ? setting : { ...setting, seconds: Math.min(2, setting.seconds), warn: () => undefined });
+        const figures = await measure(target, round ? setting : warmUp);
         if (round) collection.add(target, figures);
         await sleep(200);
       }
@@ -84,11 +87,11 @@ async function bench(folder: string): Promise<void> {
   const rounds = numberFrom('BENCH_ROUNDS', 5, 100);
   const seconds = numberFrom('BENCH_SECONDS', 5, 60);
   const warnings = new Set<string>();
-  const [busy = 0] = loadavg();
-  if (busy > availableParallelism() / 4) warnings.add(`the machine was busy before the run: load ${busy.toFixed(2)} on ${availableParallelism()} processors`);
   const vendor = await startVendor(folder);
   const targets = await startTargets({ vendor: vendor.origin, folder, project }, vendor);
   const samples = await measureAll(targets, rounds, { vendor, folder, seconds, warn: (message) => void warnings.add(message) });
+  const others = median(Object.values(samples['others'] ?? {}).flat());
+  if (others > 5) warnings.add(`programs outside the run took ${others.toFixed(0)} % of the processors: measure again on a quiet machine`);
   const names = targets.map(({ name }) => name);
   const results = resultsOf(samples, names);
   const machine = { processor: cpus()[0]?.model, processors: availableParallelism(), node: process.version, tools, rounds, seconds };

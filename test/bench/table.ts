@@ -31,7 +31,8 @@ export function resultsOf(samples: Samples, targets: readonly string[]): Result[
     const values = Object.fromEntries(measured.map(([name, rounds]) => [name, { median: median(rounds), rounds }]));
     const bare = values['bare']?.median;
     const ratios = Object.entries(values).filter(([name]) => name !== 'bare').map(([name, value]): [string, number] => [name, value.median / (bare ?? NaN)]);
-    const comparable = row.better !== undefined && bare !== undefined;
+    // A difference may come out below zero, and then nothing can be so many times as large.
+    const comparable = row.better !== undefined && bare !== undefined && bare > 0;
     const { figure, label, unit, better, over, digits = 0 } = row;
     return [{ figure, over, label, unit, digits, better, values, toBare: comparable ? Object.fromEntries(ratios) : {} }];
   });

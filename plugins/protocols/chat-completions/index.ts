@@ -13,6 +13,8 @@ import { retarget } from './retarget.ts';
 
 const path = '/v1/chat/completions';
 
+const pasteLine = `curl {url}${path} -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" -d '{"model":"demo/echo","messages":[{"role":"user","content":"Hello!"}]}'`;
+
 /** Canonical fields that this protocol spells otherwise. */
 const fieldNames = {
   turns: 'messages',
@@ -65,5 +67,6 @@ export const chatCompletions = definePlugin({
   apply(host) {
     host.protocols.add(protocol);
     for (const route of listingRoutes(host.catalog)) host.routes.add(route);
+    host.tell(pasteLine);
   },
 });

@@ -1,0 +1,88 @@
+/** What someone sees who has just cloned the project: it starts without any key, says how to call it, and the command line works beside it. */
+import OpenAI from 'openai';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { makeDataFolder, runVerb, startProcess, type RunningGateway } from '../support/process.ts';
+
+const data = { TOLLGATE_DATA: makeDataFolder() };
+
+let gateway: RunningGateway;
+beforeAll(async () => {
+  gateway = await startProcess(data);
+});
+afterAll(async () => {
+  if (gateway.child.exitCode === null) await gateway.stop('SIGKILL');
+});
+
+function firstKey(): string {
+  return /sk-[\w-]+/.exec(gateway.printed())?.[0] ?? '';
+}
+
+describe('a first start', () => {
+  it('prints the address, a key, and a line to paste', () => {
+    expect(gateway.printed()).toContain(gateway.url);
+    expect(firstKey()).toMatch(/^sk-.{27,}/);
+    expect(gateway.printed()).toContain(`curl ${gateway.url}/v1/chat/completions`);
+  });
+
+  it('answers the line that was printed', async () => {
+    const client = new OpenAI({ apiKey: firstKey(), baseURL: `${gateway.url}/v1` });
+    const stream = client.chat.completions.stream({ model: 'demo/echo', messages: [{ role: 'user', content: 'Hello!' }] });
+    expect((await stream.finalChatCompletion()).choices[0]?.message.content).toContain('Hello!');
+  });
+
+  it('is healthy, ready, and measured', async () => {
+    for (const path of ['/healthz', '/readyz']) expect((await fetch(gateway.url + path)).status).toBe(200);
+    expect(await (await fetch(`${gateway.url}/metrics`)).text()).toMatch(/tollgate_requests_total\{protocol="chat-completions",model="demo\/echo",provider="demo",code="200"\} 1/);
+  });
+});
+
+describe('the command line beside it', () => {
+  it('makes a key with credit that works at once', async () => {
+    const { code, output } = await runVerb(['keys', 'create', '--credit', '5', '--json'], data);
+    expect(code).toBe(0);
+    const made: unknown = JSON.parse(output);
+    const key = typeof made === 'object' && made && 'key' in made ? String(made.key) : '';
+    const response = await fetch(`${gateway.url}/v1/user/balance`, { headers: { authorization: `Bearer ${key}` } });
+    expect(await response.json()).toMatchObject({ is_active: true, currency: 'USD' });
+  });
+
+  it('says what went wrong in one line, without a stack', async () => {
+    const { code, errors } = await runVerb(['credit', 'add', 'nobody', '5'], data);
+    expect(code).toBe(1);
+    expect(errors).toMatch(/^tollgate credit add: .*nobody/);
+    expect(errors).not.toContain('    at ');
+  });
+
+  it('checks the configuration and says what is in it', async () => {
+    const { code, output } = await runVerb(['check', '--json'], data);
+    expect([code, JSON.parse(output)]).toMatchObject([0, { ok: true, protocols: expect.arrayContaining(['chat-completions']) }]);
+  });
+
+  it('loads a plugin that imports "tollgate" by its bare name', async () => {
+    const { code, output, errors } = await runVerb(['check', '--json'], { ...data, TOLLGATE_CONFIG: 'examples/in-house.config.ts' });
+    expect([code, errors]).toEqual([0, '']);
+    expect(JSON.parse(output)).toMatchObject({ plugins: ['bearer', 'chat-completions', 'in-house', 'balance'] });
+  });
+
+  it('names file, plugin, option and what there is when the configuration is wrong', async () => {
+    const { code, errors } = await runVerb(['check'], { ...data, TOLLGATE_CONFIG: 'test/support/wrong.config.ts' });
+    expect(code).toBe(1);
+    expect(errors).toMatch(/wrong\.config\.ts: plugin "balance": unknown option "fiel"; it has "file", /);
+  });
+});
+
+describe('stopping', () => {
+  it('lets a running stream finish and then exits with 0', { timeout: 20_000 }, async () => {
+    const client = new OpenAI({ apiKey: firstKey(), baseURL: `${gateway.url}/v1`, maxRetries: 0 });
+    const stream = await client.chat.completions.create({ model: 'demo/echo', stream: true, messages: [{ role: 'user', content: 'word '.repeat(30) }] });
+    let [words, stopped]: [number, ReturnType<RunningGateway['stop']> | undefined] = [0, undefined];
+    let finish: string | null | undefined;
+    for await (const chunk of stream) {
+      words += 1;
+      if (words === 5) stopped = gateway.stop('SIGINT');
+      finish = chunk.choices[0]?.finish_reason ?? finish;
+    }
+    expect(finish).toBe('stop');
+    expect((await stopped)?.code).toBe(0);
+  });
+});

@@ -1,0 +1,75 @@
+/** The gateway as a user runs it: a process of its own, started from the command line. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const root = join(import.meta.dirname, '../..');
+
+export interface Finished {
+  readonly code: number | null;
+  readonly output: string;
+  readonly errors: string;
+}
+
+export interface RunningGateway {
+  readonly url: string;
+  readonly child: ChildProcess;
+  /** What it has printed so far. */
+  printed(): string;
+  /** Sends a signal, and resolves when the process is gone. */
+  stop(signal: NodeJS.Signals): Promise<Finished>;
+}
+
+export function makeDataFolder(): string {
+  return mkdtempSync(join(tmpdir(), 'tollgate-process-'));
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  return typeof address === 'object' && address ? address.port : 0;
+}
+
+function launch(words: readonly string[], environment: Readonly<Record<string, string>>): { child: ChildProcess; finished: Promise<Finished>; printed: () => string } {
+  const { PATH = '', HOME = '' } = process.env;
+  const child = spawn(process.execPath, [join(root, 'core/cli.ts'), ...words], { cwd: root, env: { PATH, HOME, ...environment } });
+  let [output, errors] = ['', ''];
+  child.stdout.on('data', (chunk) => (output += chunk));
+  child.stderr.on('data', (chunk) => (errors += chunk));
+  const finished = once(child, 'close').then(([code]: unknown[]) => ({ code: typeof code === 'number' ? code : null, output, errors }));
+  return { child, finished, printed: () => output + errors };
+}
+
+/** Runs a verb to its end. */
+export function runVerb(words: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<Finished> {
+  return launch(words, environment).finished;
+}
+
+/** Starts `tollgate start` on a free port and waits until it is ready. */
+export async function startProcess(environment: Readonly<Record<string, string>> = {}): Promise<RunningGateway> {
+  const port = await freePort();
+  const { child, finished, printed } = launch(['start'], { PORT: String(port), ...environment });
+  const ready = new Promise<void>((resolve, reject) => {
+    const look = (): void => {
+      if (printed().includes('is ready at')) resolve();
+    };
+    child.stdout?.on('data', look);
+    void finished.then(({ errors }) => reject(new Error(`it ended before it was ready: ${errors}`)));
+  });
+  await ready;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    child,
+    printed,
+    stop(signal) {
+      child.kill(signal);
+      return finished;
+    },
+  };
+}
