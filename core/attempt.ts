@@ -1,4 +1,5 @@
 /** One attempt while it runs: its record as routing plugins see it, its deadline, and the means to stop it. */
+import { Cancellation } from './cancellation.ts';
 import type { GatewayError } from './errors.ts';
 import { advance, type Attempt, type Grant, type Planned, type Routed, type Target } from './exchange.ts';
 import type { CoreHooks } from './hooks.ts';
@@ -15,13 +16,22 @@ export interface RunningAttempt {
 
 /** Starts an attempt that has `deadline` milliseconds to its first event, and tells the `attempt` hook of each phase. */
 export function startAttempt(hooks: CoreHooks, planned: Planned, grant: Grant, target: Target, number: number, deadline: number): RunningAttempt {
-  const controller = new AbortController();
-  const stop = (): void => controller.abort();
+  const cancellation = new Cancellation();
+  const stop = (): void => cancellation.cancel();
   const timer = setTimeout(stop, deadline);
   const startedAt = performance.now();
-  planned.signal.addEventListener('abort', stop, { once: true });
-  if (planned.signal.aborted) stop();
-  const attempt: Attempt = { target, number, startedAt, signal: controller.signal, phase: 'start', sent: false, firstEventAfter: undefined, duration: undefined, error: undefined };
+  const release = planned.cancellation.onCancel(stop);
+  const attempt: Attempt = {
+    target, number, startedAt, cancellation,
+    get signal() {
+      return cancellation.signal;
+    },
+    phase: 'start',
+    sent: false,
+    firstEventAfter: undefined,
+    duration: undefined,
+    error: undefined,
+  };
   const routed = advance(planned, { grant, attempt });
   hooks.attempt.call(attempt, routed);
   return {
@@ -35,7 +45,7 @@ export function startAttempt(hooks: CoreHooks, planned: Planned, grant: Grant, t
     },
     ended(error) {
       clearTimeout(timer);
-      planned.signal.removeEventListener('abort', stop);
+      release();
       attempt.phase = 'end';
       attempt.duration = performance.now() - startedAt;
       attempt.error = error;

@@ -70,7 +70,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       return new Promise((resolve, reject) => {
         const failed = (error: Error): void => reject(unreachable(error, exchange));
         const proxied = async (): Promise<Response> => {
-          resolve(await send(agent, request, attempt.signal, () => (attempt.sent = true)));
+          resolve(await send(agent, request, attempt.cancellation, () => (attempt.sent = true)));
           return standIn;
         };
         proxy.web(connection.request, connection.response, { target: request.url, method: request.method, fetch: proxied, fetchOptions: noHeaders }, failed);
@@ -80,8 +80,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   };
 }
 
-function unreachable(error: Error, { attempt, signal }: Routed): GatewayError {
-  if (signal.aborted) return new GatewayError('client_gone', 'The client left before the provider answered.', { cause: error });
-  if (attempt.signal.aborted) return new GatewayError('timeout', 'The provider did not begin to answer in time.', { cause: error });
+function unreachable(error: Error, { attempt, cancellation }: Routed): GatewayError {
+  if (cancellation.cancelled) return new GatewayError('client_gone', 'The client left before the provider answered.', { cause: error });
+  if (attempt.cancellation.cancelled) return new GatewayError('timeout', 'The provider did not begin to answer in time.', { cause: error });
   return new GatewayError('upstream_failed', 'The provider could not be reached.', { cause: error });
 }

@@ -5,6 +5,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Logger } from 'pino';
+import type { Cancellation } from './cancellation.ts';
 import type { CanonicalRequest } from './canonical/request.ts';
 import type { Usage } from './canonical/usage.ts';
 import type { Offer } from './catalog.ts';
@@ -28,6 +29,8 @@ export interface Received {
   readonly startedAt: number;
   /** Fires when the client is gone. */
   readonly signal: AbortSignal;
+  /** The same, for core itself. */
+  readonly cancellation: Cancellation;
   readonly logger: Logger;
 }
 
@@ -79,6 +82,8 @@ export interface Attempt {
   readonly startedAt: number;
   /** Fires when the client is gone, or the attempt took too long. */
   readonly signal: AbortSignal;
+  /** The same, for core itself. */
+  readonly cancellation: Cancellation;
   phase: 'start' | 'first-event' | 'end';
   /** Whether the request was handed to the transport: from then on the vendor may have worked. */
   sent: boolean;

@@ -8,9 +8,9 @@ import type { UpstreamResponse } from './provider.ts';
 const longestErrorBody = 1024 * 1024;
 
 /** A connection that broke is told by why it did: the client's leaving, our deadline, or the vendor. */
-export function failureOf(thrown: unknown, { signal, attempt }: Routed): GatewayError {
-  if (signal.aborted) return new GatewayError('client_gone', 'The client left before the reply was complete.', { cause: thrown });
-  if (attempt.signal.aborted) return new GatewayError('timeout', 'The provider did not begin to answer in time.', { cause: thrown });
+export function failureOf(thrown: unknown, { cancellation, attempt }: Routed): GatewayError {
+  if (cancellation.cancelled) return new GatewayError('client_gone', 'The client left before the reply was complete.', { cause: thrown });
+  if (attempt.cancellation.cancelled) return new GatewayError('timeout', 'The provider did not begin to answer in time.', { cause: thrown });
   if (isSystemError(thrown)) return new GatewayError('upstream_failed', 'The connection to the provider broke before its reply was complete.', { cause: thrown });
   return toGatewayError(thrown);
 }

@@ -2,7 +2,7 @@
 import type { GatewayError } from './errors.ts';
 import type { Routed } from './exchange.ts';
 import { lossHeader, type Loss } from './loss.ts';
-import type { ClientCall, Protocol } from './protocol.ts';
+import type { ClientCall, Match, Protocol } from './protocol.ts';
 import type { Reply } from './reply.ts';
 
 /** Proxies on the way must neither store nor rework nor gather a stream. */
@@ -31,9 +31,9 @@ export function errorHead(error: GatewayError): Record<string, string> {
 }
 
 /** Ends a reply with an error: as status and body while nothing was sent, inside the stream afterwards. */
-export function sendError(reply: Reply, protocol: Protocol, error: GatewayError, call?: ClientCall): void {
+export function sendError(reply: Reply, protocol: Protocol, error: GatewayError, match: Match, call?: ClientCall): void {
   if (reply.started && call) return reply.finish(protocol.client.encodeStreamError(error, call, false));
-  const { status, body } = protocol.client.encodeError(error, reply.id);
+  const { status, body } = protocol.client.encodeError(error, reply.id, match);
   reply.head(status, errorHead(error));
   reply.finish(JSON.stringify(body));
 }

@@ -1,10 +1,9 @@
 /**
- * A client's body from bytes to a value, with everything refused that two readers could understand differently:
- * invalid UTF-8, a field said twice, nesting so deep that writing it again would fail.
+ * A client's body from bytes to a value, with what is no JSON refused and what could not be written again: invalid
+ * UTF-8, and nesting deeper than a stack goes. A field said twice is refused where its text goes on (splice.ts).
  */
 import { isUtf8 } from 'node:buffer';
 import { GatewayError } from './errors.ts';
-import { refuseRepeatedFields } from './splice.ts';
 
 const deepest = 128;
 
@@ -22,7 +21,6 @@ export function parseJson(bytes: Buffer): { text: string; value: unknown } {
     throw new GatewayError('invalid_request', 'The body has to be a JSON object.');
   }
   if (isDeeperThan(value, deepest)) throw new GatewayError('invalid_request', `The body is nested deeper than ${deepest} levels.`);
-  refuseRepeatedFields(text);
   return { text, value };
 }
 

@@ -122,18 +122,34 @@ function blend(whole: bigint, base: bigint, parts: readonly (readonly [bigint, b
 
 /** The dearest a call can be: every input token at the dearest input rate, every output token at the dearest output rate. */
 export function worstCost(bound: { input: number; output: number; candidates: number }, price: Price): Nano {
-  return roundMillionths(tokens(bound.input) * dearestInput(price) + tokens(bound.output) * BigInt(bound.candidates) * dearestOutput(price)) + (price.request ?? 0n);
+  return roundMillionths(tokens(bound.input) * dearest(price).input + tokens(bound.output) * BigInt(bound.candidates) * dearest(price).output) + (price.request ?? 0n);
 }
 
 /** The largest output limit per candidate whose worst case fits into `amount`; negative when not even the input fits. */
 export function affordableOutput(amount: Nano, bound: { input: number; candidates: number }, price: Price): number {
-  const left = (amount - (price.request ?? 0n)) * million - tokens(bound.input) * dearestInput(price);
-  const rate = dearestOutput(price) * BigInt(bound.candidates);
+  const left = (amount - (price.request ?? 0n)) * million - tokens(bound.input) * dearest(price).input;
+  const rate = dearest(price).output * BigInt(bound.candidates);
   if (left < 0n) return -1;
   return rate === 0n ? Number.MAX_SAFE_INTEGER : Number(left / rate);
 }
 
-function dearest(price: Price, kinds: readonly (keyof Rates)[]): bigint {
+interface Dearest {
+  readonly input: bigint;
+  readonly output: bigint;
+}
+
+/** Looked up for every reservation; a catalogue has few prices, and they live as long as it does. */
+const dearestOf = new WeakMap<Price, Dearest>();
+
+function dearest(price: Price): Dearest {
+  const known = dearestOf.get(price);
+  if (known) return known;
+  const found = { input: highest(price, ['input', 'cacheRead', 'cacheWrite5m', 'cacheWrite1h', 'inputAudio']), output: highest(price, ['output', 'reasoning', 'outputAudio']) };
+  dearestOf.set(price, found);
+  return found;
+}
+
+function highest(price: Price, kinds: readonly (keyof Rates)[]): bigint {
   let most = 0n;
   for (const rates of [price, ...price.tiers]) {
     for (const kind of kinds) {
@@ -142,12 +158,4 @@ function dearest(price: Price, kinds: readonly (keyof Rates)[]): bigint {
     }
   }
   return most;
-}
-
-function dearestInput(price: Price): bigint {
-  return dearest(price, ['input', 'cacheRead', 'cacheWrite5m', 'cacheWrite1h', 'inputAudio']);
-}
-
-function dearestOutput(price: Price): bigint {
-  return dearest(price, ['output', 'reasoning', 'outputAudio']);
 }

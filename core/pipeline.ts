@@ -54,7 +54,7 @@ async function callOf(core: Core, received: Received, client: Client): Promise<E
     planned = advance(parsed, { targets: await route(core, parsed) });
   } catch (thrown) {
     const end = refusal(received, thrown);
-    sendError(client.reply, client.protocol, end.error);
+    sendError(client.reply, client.protocol, end.error, client.match);
     return end;
   }
   return pay(core, planned, client);
@@ -87,14 +87,14 @@ async function pay(core: Core, planned: Planned, client: Client): Promise<End> {
   } catch (thrown) {
     const end = refusal(planned, thrown);
     await meter(end);
-    sendError(client.reply, client.protocol, end.error, planned.call);
+    sendError(client.reply, client.protocol, end.error, client.match, planned.call);
     return end;
   }
 }
 
 /** Tries the granted targets in their order until one begins to reply. */
 async function tryTargets(core: Core, planned: Planned, grant: Grant, client: Client, meter: Meter): Promise<End> {
-  const { signal, call, protocol } = planned;
+  const { cancellation, call, protocol } = planned;
   if (call.stream && protocol.client.keepAlive) {
     client.reply.head(200, streamHead(call));
     client.reply.keepAlive(protocol.client.keepAlive, core.keepAliveEvery);
@@ -112,8 +112,8 @@ async function tryTargets(core: Core, planned: Planned, grant: Grant, client: Cl
     } catch (thrown) {
       const error = failureOf(thrown, routed);
       running.ended(error);
-      failure = { type: 'failed', exchange: routed, error, charge: chargeFor(signal.aborted ? 'left-before-output' : 'failed', routed, tally), ...factsOf(routed, attempts) };
-      if (signal.aborted || !fallsBack(error)) break;
+      failure = { type: 'failed', exchange: routed, error, charge: chargeFor(cancellation.cancelled ? 'left-before-output' : 'failed', routed, tally), ...factsOf(routed, attempts) };
+      if (cancellation.cancelled || !fallsBack(error)) break;
       continue;
     }
     running.begun();
@@ -122,7 +122,7 @@ async function tryTargets(core: Core, planned: Planned, grant: Grant, client: Cl
   }
   if (!failure) throw new GatewayError('model_not_found', 'No provider was left for this call.', { param: 'model' });
   await meter(failure);
-  sendError(client.reply, protocol, failure.error, call);
+  sendError(client.reply, protocol, failure.error, client.match, call);
   return failure;
 }
 
@@ -171,15 +171,15 @@ async function deliver(running: RunningAttempt, attempts: readonly Attempt[], ta
         return await settle('completed', undefined, text);
       }
       await client.reply.write(text);
-      if (routed.signal.aborted) throw new GatewayError('client_gone', 'The client left before the reply was complete.');
+      if (routed.cancellation.cancelled) throw new GatewayError('client_gone', 'The client left before the reply was complete.');
     }
     throw new GatewayError('upstream_failed', 'The provider broke off before its reply was complete.');
   } catch (thrown) {
     const error = failureOf(thrown, routed);
     running.stop();
     pieces.return(undefined).catch(() => undefined);
-    if (routed.signal.aborted && tally.hasAll(routed.call.candidates)) return settle('completed', undefined, '');
-    return settle(routed.signal.aborted ? 'aborted' : 'cut', error, client.protocol.client.encodeStreamError(error, routed.call, true));
+    if (routed.cancellation.cancelled && tally.hasAll(routed.call.candidates)) return settle('completed', undefined, '');
+    return settle(routed.cancellation.cancelled ? 'aborted' : 'cut', error, client.protocol.client.encodeStreamError(error, routed.call, true));
   }
 }
 

@@ -21,6 +21,8 @@ export interface Match {
   readonly operation: Operation;
   readonly model?: string;
   readonly stream?: boolean;
+  /** How a streamed reply is to be framed, where the address says so; as server-sent events otherwise. */
+  readonly framing?: 'events' | 'array';
 }
 
 /** What bounds the input from above without counting tokens: bytes of text, and media by the catalogue's rule. */
@@ -90,8 +92,8 @@ export interface ErrorReply {
 }
 
 export interface ClientSide {
-  /** Passed method and path (decoded, without query); undefined: not a path of mine. */
-  match(method: string, path: string): Match | undefined;
+  /** Passed method, path (decoded) and query (as it was sent, without its question mark); undefined: not a path of mine. */
+  match(method: string, path: string, query?: string): Match | undefined;
   /** Passed the parsed body and its text, the match and the headers; throws `invalid_request` naming the field at fault. */
   read(body: unknown, text: string, match: Match, headers: ClientHeaders): ClientCall;
   /** How the protocol spells the canonical request's own fields, where it spells them otherwise: `{ topP: 'top_p' }`. */
@@ -100,8 +102,8 @@ export interface ClientSide {
   encodeEvents(context: ReplyContext): EventEncoder;
   /** Passed all events of a complete reply; the answer is the JSON body that says the same. */
   encodeReply(events: readonly CanonicalEvent[], context: ReplyContext): unknown;
-  /** Passed an error before the first byte of a reply, and the id of its exchange; the answer is status and body in the client's words. */
-  encodeError(error: GatewayError, id: string): ErrorReply;
+  /** Passed an error before the first byte of a reply, the id of its exchange, and what its call was matched as; the answer is status and body in the client's words. */
+  encodeError(error: GatewayError, id: string, match?: Match): ErrorReply;
   /** Passed an error inside a stream, and whether any of the reply was sent; the answer is the frames that end it, never looking complete. */
   encodeStreamError(error: GatewayError, call: ClientCall, begun: boolean): string;
   /** What to send while the vendor is silent; empty where clients of the protocol bear nothing. */

@@ -6,6 +6,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { randomUUID } from 'node:crypto';
 import Router from '@koa/router';
 import Koa from 'koa';
+import { Cancellation } from './cancellation.ts';
 import { arriveBy } from './dispatch.ts';
 import { GatewayError, toGatewayError } from './errors.ts';
 import type { Principal, Received } from './exchange.ts';
@@ -73,7 +74,7 @@ function protocolCalls(core: Core): Koa.Middleware {
   return async (context, next) => {
     const path = decoded(context.path);
     for (const protocol of protocols) {
-      const match = protocol.client.match(context.method, path);
+      const match = protocol.client.match(context.method, path, context.querystring);
       if (match) return takeCall(core, context, protocol, match);
     }
     return next();
@@ -83,11 +84,11 @@ function protocolCalls(core: Core): Koa.Middleware {
 async function takeCall(core: Core, context: Koa.Context, protocol: Protocol, match: Match): Promise<void> {
   // The reply is written by the walk, with its own back-pressure and its own end.
   context.respond = false;
-  const gone = new AbortController();
+  const gone = new Cancellation();
   context.res.on('close', () => {
-    if (!context.res.writableFinished) gone.abort();
+    if (!context.res.writableFinished) gone.cancel();
   });
-  const received = arriveBy(receive(core, context, protocol.name, match.operation, gone.signal), context.req, context.res);
+  const received = arriveBy(receive(core, context, protocol.name, match.operation, gone), context.req, context.res);
   const reply = new Reply(context.res, received.id);
   await walk(core, received, { protocol, match, reply, body: () => readBody(context.req, core.bodyLimit) });
 }
@@ -101,10 +102,13 @@ function timeOrderedId(): string {
 /** The later fields have their places from the start: an object that grows on its way is slow to make and to read. */
 const unknownYet = { principal: undefined, protocol: undefined, text: undefined, call: undefined, canonical: undefined, record: undefined, targets: undefined, grant: undefined, attempt: undefined };
 
-function receive(core: Core, context: Koa.Context, family: string, operation: Operation, signal: AbortSignal): Received {
+function receive(core: Core, context: Koa.Context, family: string, operation: Operation, cancellation: Cancellation): Received {
   const received = {
     id: timeOrderedId(),
-    family, operation, signal,
+    family, operation, cancellation,
+    get signal() {
+      return cancellation.signal;
+    },
     method: context.method,
     path: context.path,
     get query() {
@@ -163,8 +167,7 @@ function routesOf(core: Core): Router {
 }
 
 async function answerRoute(core: Core, route: Route, context: Koa.Context & { params: Record<string, string> }): Promise<RouteReply> {
-  const gone = new AbortController();
-  const received = receive(core, context, route.name, 'generate', gone.signal);
+  const received = receive(core, context, route.name, 'generate', new Cancellation());
   try {
     const request = { params: context.params, query: received.query, headers: context.req.headers, body: await readRouteBody(context) };
     return route.access === 'public' ? await route.handle(request) : await route.handle(request, await admit(core, received, route.access));

@@ -39,17 +39,21 @@ function skipString(text: string, from: number): number {
 const structural = /["{}[\]]/g;
 const scalarEnd = /[,}\]\s]/g;
 
+/** Where a pattern of one character is next found; `test` and not `exec`, which makes an array of each match. */
+function search(pattern: RegExp, text: string, from: number): number {
+  pattern.lastIndex = from;
+  return pattern.test(text) ? pattern.lastIndex - 1 : text.length;
+}
+
 function skipValue(text: string, from: number): number {
   const first = text.charCodeAt(from);
   if (first === quote) return skipString(text, from);
   if (first !== 123 && first !== 91) {
-    scalarEnd.lastIndex = from;
-    return scalarEnd.exec(text)?.index ?? text.length;
+    return search(scalarEnd, text, from);
   }
   let depth = 0;
   for (let at = from; ; ) {
-    structural.lastIndex = at;
-    const found = structural.exec(text)?.index ?? text.length;
+    const found = search(structural, text, at);
     const code = text.charCodeAt(found);
     if (code === quote) {
       at = skipString(text, found);
@@ -61,25 +65,32 @@ function skipValue(text: string, from: number): number {
   }
 }
 
+/** Visits the members of the object that opens at `from`, in their order, until a visit answers true. */
+function visitMembers(text: string, from: number, visit: (name: string, member: Member) => boolean): void {
+  let at = skipSpace(text, from + 1);
+  while (text.charCodeAt(at) === quote) {
+    const keyEnd = skipString(text, at);
+    const written = text.slice(at + 1, keyEnd - 1);
+    const name = written.includes('\\') ? String(JSON.parse(`"${written}"`)) : written;
+    const valueStart = skipSpace(text, skipSpace(text, keyEnd) + 1);
+    const valueEnd = skipValue(text, valueStart);
+    if (visit(name, { start: at, valueStart, valueEnd })) return;
+    at = skipSpace(text, valueEnd);
+    if (text.charCodeAt(at) === 44) at = skipSpace(text, at + 1);
+  }
+}
+
 /**
  * The members of the object that opens at `from`, by name. A name that stands twice is refused: the vendor may
  * read the one and we would bill the other.
  */
 function membersOf(text: string, from: number): Map<string, Member> {
   const members = new Map<string, Member>();
-  let at = skipSpace(text, from + 1);
-  while (text.charCodeAt(at) === quote) {
-    const keyEnd = skipString(text, at);
-    const name: unknown = JSON.parse(text.slice(at, keyEnd));
-    const valueStart = skipSpace(text, skipSpace(text, keyEnd) + 1);
-    const valueEnd = skipValue(text, valueStart);
-    if (members.has(String(name))) {
-      throw new GatewayError('invalid_request', `The body holds the field "${String(name)}" twice; send it once.`, { param: String(name) });
-    }
-    members.set(String(name), { start: at, valueStart, valueEnd });
-    at = skipSpace(text, valueEnd);
-    if (text.charCodeAt(at) === 44) at = skipSpace(text, at + 1);
-  }
+  visitMembers(text, from, (name, member) => {
+    if (members.has(name)) throw new GatewayError('invalid_request', `The body holds the field "${name}" twice; send it once.`, { param: name });
+    members.set(name, member);
+    return false;
+  });
   return members;
 }
 
@@ -149,19 +160,16 @@ export function splice(text: string, edits: readonly Edit[]): string {
 
 /** Where the string value at `path` stands in the text of a JSON object, quotes included; undefined where there is none. */
 export function locateString(text: string, path: readonly string[]): { start: number; end: number } | undefined {
-  let open = skipSpace(text, 0);
-  for (const [index, name] of path.entries()) {
-    if (text[open] !== '{') return undefined;
-    const member = membersOf(text, open).get(name);
-    if (!member) return undefined;
-    if (index === path.length - 1) return text[member.valueStart] === '"' ? { start: member.valueStart, end: member.valueEnd } : undefined;
-    open = member.valueStart;
+  let found = { start: 0, valueStart: skipSpace(text, 0), valueEnd: text.length };
+  for (const wanted of path) {
+    if (text[found.valueStart] !== '{') return undefined;
+    let inner: Member | undefined;
+    visitMembers(text, found.valueStart, (name, member) => {
+      if (name === wanted) inner = member;
+      return inner !== undefined;
+    });
+    if (!inner) return undefined;
+    found = inner;
   }
-  return undefined;
-}
-
-/** Refuses a body that says one top-level field twice: what is billed and what the vendor reads could differ. */
-export function refuseRepeatedFields(text: string): void {
-  const open = skipSpace(text, 0);
-  if (text[open] === '{') membersOf(text, open);
+  return text[found.valueStart] === '"' ? { start: found.valueStart, end: found.valueEnd } : undefined;
 }

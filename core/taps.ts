@@ -28,7 +28,7 @@ function required<Value>(value: Value, hook: string, tap: string): Value {
 type AnyAsyncHook<Args extends unknown[], Result> = { tapPromise(place: TapPlace, tap: (...args: Args) => Promise<Result>): void };
 
 function plain<Args extends unknown[], Result>(hook: AnyAsyncHook<Args, Result>): { tapPromise(place: string | TapPlace, tap: (...args: Args) => Promise<Result>): void } {
-  return { tapPromise: (place, tap) => hook.tapPromise(placeOf(place), async (...args) => tap(...args)) };
+  return { tapPromise: (place, tap) => hook.tapPromise(placeOf(place), tap) };
 }
 
 function waterfall<Args extends [unknown, unknown]>(name: string, hook: AnyAsyncHook<Args, Args[0]>): { tapPromise(place: string | TapPlace, tap: (...args: Args) => Promise<Args[0]>): void } {

@@ -3,7 +3,9 @@
  * order they arrive, and the socket is paused while nobody takes them. A Readable in between would cost a third
  * of the time a call takes here.
  */
+import { LRUCache } from 'lru-cache';
 import type { Dispatcher } from 'undici';
+import type { Cancellation } from './cancellation.ts';
 import type { UpstreamRequest, UpstreamResponse } from './provider.ts';
 
 /** Chunks that may wait to be taken before the vendor is slowed down. */
@@ -60,17 +62,30 @@ class Body implements AsyncIterableIterator<Uint8Array> {
   }
 }
 
+const addresses = new LRUCache<string, { readonly origin: string; readonly path: string }>({ max: 1000 });
+
+/** A gateway calls the same few addresses all its life. */
+function addressOf(url: string): { readonly origin: string; readonly path: string } {
+  const known = addresses.get(url);
+  if (known) return known;
+  const { origin, pathname, search } = new URL(url);
+  const address = { origin, path: pathname + search };
+  addresses.set(url, address);
+  return address;
+}
+
 /**
- * Sends a request; resolves with the head of its reply. Rejects, or breaks the body off, when the signal fires.
+ * Sends a request; resolves with the head of its reply. Rejects, or breaks the body off, when the call is
+ * cancelled.
  * `onSent` is called when the request goes on a connection: until then the vendor knows nothing of it.
  */
-export function send(dispatcher: Dispatcher, { url, method, headers, body }: UpstreamRequest, signal: AbortSignal, onSent: () => void): Promise<UpstreamResponse> {
-  const { origin, pathname, search } = new URL(url);
+export function send(dispatcher: Dispatcher, { url, method, headers, body }: UpstreamRequest, cancellation: Cancellation, onSent: () => void): Promise<UpstreamResponse> {
+  const { origin, path } = addressOf(url);
   return new Promise((resolve, reject) => {
     let connection: Dispatcher.DispatchController | undefined;
     let reply: Body | undefined;
     const over = (error?: Error): void => {
-      signal.removeEventListener('abort', stop);
+      release();
       reply?.end(error);
       if (error) reject(error);
     };
@@ -79,14 +94,15 @@ export function send(dispatcher: Dispatcher, { url, method, headers, body }: Ups
       if (connection) connection.abort(error);
       else over(error);
     };
-    if (signal.aborted) return stop();
-    signal.addEventListener('abort', stop, { once: true });
+    let release = (): void => undefined;
+    release = cancellation.onCancel(stop);
+    if (cancellation.cancelled) return;
     dispatcher.dispatch(
-      { origin, path: pathname + search, method, headers, body },
+      { origin, path, method, headers, body },
       {
         onRequestStart(controller) {
           connection = controller;
-          if (signal.aborted) return stop();
+          if (cancellation.cancelled) return stop();
           onSent();
         },
         onResponseStart(controller, status, responseHeaders) {

@@ -26,7 +26,10 @@ export const mediaSourceSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('text'), text: z.string() }),
 ]);
 
-const textBlock = z.strictObject({ type: z.literal('text'), text: z.string(), ...side });
+/** Some vendors seal every kind of part their model made, so that it can be given back. */
+const sealed = { opaque: z.array(opaqueSchema).optional() };
+
+const textBlock = z.strictObject({ type: z.literal('text'), text: z.string(), ...sealed, ...side });
 const mediaBlock = z.strictObject({
   type: z.literal('media'),
   kind: z.enum(['image', 'audio', 'video', 'document']),
@@ -35,6 +38,7 @@ const mediaBlock = z.strictObject({
   filename: z.string().optional(),
   title: z.string().optional(),
   detail: z.string().optional(),
+  ...sealed,
   ...side,
 });
 const refusalBlock = z.strictObject({ type: z.literal('refusal'), text: z.string(), ...side });
@@ -43,7 +47,7 @@ const reasoningBlock = z.strictObject({
   text: z.string(),
   /** True where the text is a summary of the reasoning and not the reasoning itself. */
   summary: z.boolean().optional(),
-  opaque: z.array(opaqueSchema).optional(),
+  ...sealed,
   ...side,
 });
 const toolCallBlock = z.strictObject({
@@ -54,7 +58,7 @@ const toolCallBlock = z.strictObject({
   arguments: z.string(),
   custom: z.boolean().optional(),
   namespace: z.string().optional(),
-  opaque: z.array(opaqueSchema).optional(),
+  ...sealed,
   ...side,
 });
 const toolResultBlock = z.strictObject({

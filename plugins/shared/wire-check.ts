@@ -68,13 +68,21 @@ export function badField(param: string, is: string, send: string): GatewayError 
   return new GatewayError('invalid_request', `"${param}" ${is}: send ${send}.`, { param });
 }
 
-/** The body as the schema gives it. Throws `invalid_request` naming the first field at fault. */
-export function checkWire<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
+/** `role` in `input[0]` → `input[0].role`. */
+function below(at: string, path: string): string {
+  return path === '' || path.startsWith('[') || at === '' ? at + path : `${at}.${path}`;
+}
+
+/**
+ * The body as the schema gives it, or the part of one that stands at `at`. Throws `invalid_request` naming the first
+ * field at fault.
+ */
+export function checkWire<Schema extends z.ZodType>(schema: Schema, body: unknown, at = ''): z.output<Schema> {
   const parsed = schema.safeParse(body, { error: allowed });
   if (parsed.success) return parsed.data;
   const [first] = parsed.error.issues;
-  if (!first || (first.path.length === 0 && first.code === 'invalid_type')) throw new GatewayError('invalid_request', 'The body has to be a JSON object.');
+  if (!first || (at === '' && first.path.length === 0 && first.code === 'invalid_type')) throw new GatewayError('invalid_request', 'The body has to be a JSON object.');
   const { path, message } = nearest(first);
   const value = valueAt(body, path);
-  throw badField(fieldPath(path), value === undefined ? 'is missing' : shown(value), message);
+  throw badField(below(at, fieldPath(path)), value === undefined ? 'is missing' : shown(value), message);
 }

@@ -19,9 +19,11 @@ export type LoadResult = z.output<typeof resultSchema>;
 
 const report = `
 function done(summary, latency, requests)
-  local errors = summary.errors
-  io.write(string.format('\\nRESULT {"requests":%d,"microseconds":%d,"bytes":%.0f,"p50":%d,"p99":%d,', summary.requests, summary.duration, summary.bytes, latency:percentile(50), latency:percentile(99)))
-  io.write(string.format('"errors":{"connect":%d,"read":%d,"write":%d,"status":%d,"timeout":%d}}\\n', errors.connect, errors.read, errors.write, errors.status, errors.timeout))
+  local function put(form, ...) io.write(string.format(form, ...)) end
+  local e = summary.errors
+  put('\\nRESULT {"requests":%d,"microseconds":%d,"bytes":%.0f,', summary.requests, summary.duration, summary.bytes)
+  put('"p50":%d,"p99":%d,', latency:percentile(50), latency:percentile(99))
+  put('"errors":{"connect":%d,"read":%d,"write":%d,"status":%d,"timeout":%d}}\\n', e.connect, e.read, e.write, e.status, e.timeout)
 end
 `;
 

@@ -54,7 +54,7 @@ async function loaded(target: Target, kind: keyof typeof calls, connections: num
   setting.noteOthers(target, (timeOfOthers(target, vendor) - othersBefore) / (result.microseconds / 1e6) / availableParallelism());
   const { accepted } = await vendor.state();
   const fresh = accepted - opened.accepted;
-  if (fresh > 2 * connections + 8) setting.warn(`${target.name} opened ${fresh} connections to the vendor for ${result.requests} ${kind} calls on ${connections} connections`);
+  if (fresh > 2 * connections + 8) setting.warn(`${target.name} keeps no connections: ${fresh} new ones to the vendor for ${result.requests} ${kind} calls`);
   return {
     perSecond: (result.requests / result.microseconds) * 1e6,
     requests: result.requests,
@@ -74,7 +74,8 @@ async function jsonThroughput(target: Target, setting: Setting): Promise<Figures
 async function ledger({ metrics }: Target): Promise<{ sum: number; count: number } | undefined> {
   if (!metrics) return undefined;
   const text = await (await fetch(metrics)).text();
-  const figure = (name: string): number => Number(new RegExp(`^tollgate_ledger_commit_seconds_${name}(?:{[^}]*})? (\\S+)$`, 'm').exec(text)?.[1] ?? NaN);
+  const line = (name: string): RegExp => new RegExp(`^tollgate_ledger_commit_seconds_${name}(?:{[^}]*})? (\\S+)$`, 'm');
+  const figure = (name: string): number => Number(line(name).exec(text)?.[1] ?? NaN);
   return { sum: figure('sum'), count: figure('count') };
 }
 
@@ -101,8 +102,9 @@ async function jsonLatency(target: Target, setting: Setting): Promise<Figures> {
   const before = await ledger(target);
   const { p50, p99, requests } = await loaded(target, 'json', 1, setting);
   const after = await ledger(target);
-  const waited = before && after ? { ledgerWait: ((after.sum - before.sum) / requests) * 1e6, ledgerCommits: (after.count - before.count) / requests } : {};
-  return { jsonP50: p50, jsonP99: p99, ...disk, ...waited };
+  const latency = { jsonP50: p50, jsonP99: p99, ...disk };
+  if (!before || !after) return latency;
+  return { ...latency, ledgerWait: ((after.sum - before.sum) / requests) * 1e6, ledgerCommits: (after.count - before.count) / requests };
 }
 
 type StreamLoad = 'few' | 'many' | 'burst';
@@ -127,4 +129,11 @@ async function timeToFirstEvent(target: Target, setting: Setting): Promise<Figur
 }
 
 /** In the order of a round. */
-export const measures: readonly Measure[] = [jsonThroughput, jsonLatency, streams('few', 32, true), streams('many', 256, true), streams('burst', 32, false), timeToFirstEvent];
+export const measures: readonly Measure[] = [
+  jsonThroughput,
+  jsonLatency,
+  streams('few', 32, true),
+  streams('many', 256, true),
+  streams('burst', 32, false),
+  timeToFirstEvent,
+];

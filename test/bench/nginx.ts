@@ -15,7 +15,8 @@ const paced = `limit_rate ${eventBytes * 1000}; limit_rate_after 512;`;
  * the length off the head: a model's reply is chunked. One buffer of an event's length makes each event a write.
  */
 function configuration(folder: string, port: number): string {
-  const stream = `internal; default_type text/event-stream; output_buffers 1 ${eventBytes}; postpone_output 0; addition_types text/event-stream; add_after_body /done.sse;`;
+  const type = 'internal; default_type text/event-stream;';
+  const stream = `${type} output_buffers 1 ${eventBytes}; postpone_output 0; addition_types text/event-stream; add_after_body /done.sse;`;
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${folder}/temporary;`).join(' ');
   return `
 worker_processes 1;
@@ -50,7 +51,7 @@ http {
     location /json/ { internal; default_type application/json; }
     location = /stream/burst { ${stream} }
     location = /stream/paced { ${stream} ${paced} }
-    location = /done.sse { internal; default_type text/event-stream; }
+    location = /done.sse { ${type} }
     location = /healthz { return 200 ok; }
     location = /connections { stub_status; }
   }
@@ -81,7 +82,8 @@ export async function startVendor(folder: string): Promise<Vendor> {
   }
   writeFileSync(file('done.sse'), replies.done);
   writeFileSync(join(folder, 'nginx.conf'), configuration(folder, port));
-  const started = await start({ command: 'nginx', args: ['-c', join(folder, 'nginx.conf'), '-e', join(folder, 'nginx.log')], origin, log: join(folder, 'nginx.log') });
+  const log = join(folder, 'nginx.log');
+  const started = await start({ command: 'nginx', args: ['-c', join(folder, 'nginx.conf'), '-e', log], origin, log });
   return {
     ...started,
     origin,

@@ -25,7 +25,8 @@ export const eventsPerStream = words + 3;
 
 /** One event padded by the field the vendor pads with, to a whole number of event lengths. */
 function event(chunk: object): string {
-  const frame = (padding: string): string => `data: ${JSON.stringify({ ...identity, object: 'chat.completion.chunk', ...trailer, ...chunk, obfuscation: padding })}\n\n`;
+  const body = { ...identity, object: 'chat.completion.chunk', ...trailer, ...chunk };
+  const frame = (obfuscation: string): string => `data: ${JSON.stringify({ ...body, obfuscation })}\n\n`;
   const bare = Buffer.byteLength(frame(''));
   return frame('x'.repeat(Math.ceil(bare / eventBytes) * eventBytes - bare));
 }

@@ -3,6 +3,7 @@
  * is it to the first one.
  */
 import { Agent, request } from 'node:http';
+import { z } from 'zod';
 import { calls, eventsPerStream, path, replies, type Call } from './payload.ts';
 import type { Target } from './targets.ts';
 
@@ -31,23 +32,27 @@ function call({ origin, headers }: Target, { accept, body }: Call, agent: Agent)
   });
 }
 
-function streamedText(events: readonly string[]): string {
-  return events
-    .filter((data) => data !== '[DONE]')
-    .map((data) => JSON.parse(data).choices[0]?.delta.content ?? '')
-    .join('');
+const saidSchema = z.object({ content: z.string().default('') });
+const replySchema = z.object({ choices: z.array(z.object({ message: saidSchema.optional(), delta: saidSchema.optional() })) });
+
+/** The text in a reply or in one event of it. */
+function textIn(json: string): string {
+  const [choice] = replySchema.parse(JSON.parse(json)).choices;
+  return choice?.message?.content ?? choice?.delta?.content ?? '';
 }
 
 /** Throws unless the target answers both calls with what the vendor said. */
 export async function checkTarget(target: Target): Promise<void> {
   const agent = new Agent({ keepAlive: true });
-  const fault = (what: string, { status, body }: Answer): Error => new Error(`${target.name}: ${what}; it answered ${status}\n${body.slice(0, 1000)}`);
+  const fault = (what: string, { status, body }: Answer): Error => new Error(`${target.name} ${what}; status ${status}\n${body.slice(0, 1000)}`);
   const json = await call(target, calls.json, agent);
-  if (json.status !== 200 || JSON.parse(json.body).choices[0].message.content !== replies.answer) throw fault('the JSON reply is not the vendor\'s', json);
+  if (json.status !== 200 || textIn(json.body) !== replies.answer) throw fault('answered JSON that is not what the vendor said', json);
   const stream = await call(target, calls.stream, agent);
   const events = stream.body.split('\n\n').flatMap((block) => (block.startsWith('data: ') ? [block.slice(6)] : []));
-  const whole = events.length === eventsPerStream && events.at(-1) === '[DONE]' && streamedText(events) === replies.streamedText;
-  if (stream.status !== 200 || !whole) throw fault(`the stream has ${events.length} of ${eventsPerStream} events, or other text`, stream);
+  const whole = stream.status === 200 && events.length === eventsPerStream && events.at(-1) === '[DONE]';
+  if (!whole || events.slice(0, -1).map(textIn).join('') !== replies.streamedText) {
+    throw fault(`streamed ${events.length} of ${eventsPerStream} events, or other text`, stream);
+  }
   agent.destroy();
 }
 

@@ -79,11 +79,13 @@ export async function start(program: Program): Promise<Started> {
   child.once('error', (error) => failures.push(String(error))).once('exit', (code) => failures.push(`exited with code ${code}`));
   const health = program.origin + (program.health ?? '/healthz');
   while (!failures.length && performance.now() - began < 30_000) {
-    if ((await status(health)) === 200 && child.pid !== undefined) return { pid: child.pid, startup: performance.now() - began, stop: () => stop(child) };
+    const answered = (await status(health)) === 200;
+    if (answered && child.pid !== undefined) return { pid: child.pid, startup: performance.now() - began, stop: () => stop(child) };
     await sleep(2);
   }
   await stop(child);
-  throw new Error(`${program.command} ${program.args.join(' ')}: ${failures[0] ?? 'no answer in 30 s'}\n${readFileSync(program.log, 'utf8').slice(-2000)}`);
+  const printed = readFileSync(program.log, 'utf8').slice(-2000);
+  throw new Error(`${program.command} ${program.args.join(' ')}: ${failures[0] ?? 'no answer in 30 s'}\n${printed}`);
 }
 
 /** Runs a command to its end and gives what it printed. Throws where it fails. */
@@ -124,10 +126,10 @@ export function usageOf(pid: number): Usage {
   return { cpu: (user ?? NaN) + (kernel ?? NaN), children: (childUser ?? NaN) + (childKernel ?? NaN), reads: Number(reads) };
 }
 
-/** Seconds all programs of the machine ran, and seconds its host gave to other machines. */
+/** Seconds the machine's processors were busy, with interrupts, and with what the host gave to other machines. */
 export function machineTime(): number {
-  const [user = NaN, nice = NaN, kernel = NaN, , , , , stolen = NaN] = readFileSync('/proc/stat', 'utf8').split(/\s+/).slice(1, 9).map(Number);
-  return (user + nice + kernel + stolen) / ticksPerSecond;
+  const [user, nice, kernel, , , interrupts, softInterrupts, stolen] = readFileSync('/proc/stat', 'utf8').split(/\s+/).slice(1, 9).map(Number);
+  return [user, nice, kernel, interrupts, softInterrupts, stolen].reduce<number>((sum, ticks) => sum + (ticks ?? NaN), 0) / ticksPerSecond;
 }
 
 /** Megabytes of memory a process holds. */

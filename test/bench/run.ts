@@ -103,6 +103,7 @@ async function bench(folder: string): Promise<void> {
   const notes = [
     'Tollgate as delivered: keys checked, every call in the ledger (synchronous=FULL), metrics on. The bare proxy does none of it.',
     'Processor time is that of the process measured: of the vendor itself under direct. Spread: how far rounds lie apart at most.',
+    'Where a rate comes near that of direct, the vendor is the limit, and processor time is what tells the proxies apart.',
     ...[...warnings].map((text) => `Warning: ${text}`),
   ];
   process.stdout.write(`\n${heading}\n\n${tableOf(results, names)}\n\n${notes.join('\n')}\n`);

@@ -30,11 +30,12 @@ export function resultsOf(samples: Samples, targets: readonly string[]): Result[
     if (!measured.length) return [];
     const values = Object.fromEntries(measured.map(([name, rounds]) => [name, { median: median(rounds), rounds }]));
     const bare = values['bare']?.median;
-    const ratios = Object.entries(values).filter(([name]) => name !== 'bare').map(([name, value]): [string, number] => [name, value.median / (bare ?? NaN)]);
     // A difference may come out below zero, and then nothing can be so many times as large.
     const comparable = row.better !== undefined && bare !== undefined && bare > 0;
+    const others = comparable ? Object.entries(values).filter(([name]) => name !== 'bare') : [];
+    const toBare = Object.fromEntries(others.map(([name, value]) => [name, value.median / (bare ?? NaN)]));
     const { figure, label, unit, better, over, digits = 0 } = row;
-    return [{ figure, over, label, unit, digits, better, values, toBare: comparable ? Object.fromEntries(ratios) : {} }];
+    return [{ figure, over, label, unit, digits, better, values, toBare }];
   });
 }
 
@@ -48,16 +49,15 @@ export function tableOf(results: readonly Result[], targets: readonly string[]):
   const compared = targets.filter((name) => name !== 'direct' && name !== 'bare');
   const head = ['', 'unit', ...targets, ...compared.flatMap((name) => [`${name}/bare`, '']), 'spread'];
   const lines = results.map(({ label, unit, digits, better, values, toBare }) => {
-    const widest = Math.max(...Object.values(values).map(({ rounds }) => spread(rounds)));
+    const widest = better && Math.max(...Object.values(values).map(({ rounds }) => spread(rounds)));
     const ratios = compared.flatMap((name) => {
       const ratio = toBare[name];
       return ratio === undefined ? ['', ''] : [`${shown(ratio, 2)}×`, (better === 'more') === ratio >= 1 ? 'better' : 'worse'];
     });
-    return [label, unit, ...targets.map((name) => shown(values[name]?.median, digits)), ...ratios, `${shown(widest * 100, 0)} %`];
+    return [label, unit, ...targets.map((name) => shown(values[name]?.median, digits)), ...ratios, widest === undefined ? '' : `${shown(widest * 100, 0)} %`];
   });
   const table = [head, ...lines];
   const widths = head.map((_, column) => Math.max(...table.map((cells) => cells[column]?.length ?? 0)));
-  return table
-    .map((cells) => cells.map((cell, column) => (column < 2 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0))).join('  ').trimEnd())
-    .join('\n');
+  const padded = (cell: string, column: number): string => (column < 2 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0));
+  return table.map((cells) => cells.map(padded).join('  ').trimEnd()).join('\n');
 }

@@ -72,7 +72,8 @@ export async function tollgateTarget({ vendor, folder, project }: Place): Promis
   const printed = await run(command, [cli, 'keys', 'create', '--credit', '1000000', '--json'], { env: environment(starts), cwd: project });
   const created: unknown = JSON.parse(printed);
   if (typeof created !== 'object' || created === null || !('key' in created)) throw new Error(`keys create printed no key: ${printed}`);
-  const started = await startedAgain((attempt) => ({ command, args: [cli, 'start'], env: environment(attempt), cwd: project, origin, log: join(folder, 'tollgate.log') }));
+  const log = join(folder, 'tollgate.log');
+  const started = await startedAgain((attempt) => ({ command, args: [cli, 'start'], env: environment(attempt), cwd: project, origin, log }));
   return {
     name: 'tollgate',
     origin,
@@ -101,8 +102,14 @@ export async function portkeyTarget({ vendor, folder }: Place): Promise<Target> 
   const origin = `http://127.0.0.1:${port}`;
   const args = [join(home, 'node_modules/@portkey-ai/gateway/build/start-server.js'), `--port=${port}`, '--headless'];
   const env = { TRUSTED_CUSTOM_HOSTS: '127.0.0.1,localhost', NODE_ENV: 'production' };
-  const started = await startedAgain(() => ({ command: process.execPath, args, env, cwd: home, origin, health: '/', log: join(folder, 'portkey.log') }));
+  const log = join(folder, 'portkey.log');
+  const started = await startedAgain(() => ({ command: process.execPath, args, env, cwd: home, origin, health: '/', log }));
   // The vendor tells streams by `accept`, which is forwarded only when asked for.
-  const headers = { authorization: `Bearer ${vendorKey}`, 'x-portkey-provider': 'openai', 'x-portkey-custom-host': `${vendor}/v1`, 'x-portkey-forward-headers': 'accept' };
+  const headers = {
+    authorization: `Bearer ${vendorKey}`,
+    'x-portkey-provider': 'openai',
+    'x-portkey-custom-host': `${vendor}/v1`,
+    'x-portkey-forward-headers': 'accept',
+  };
   return { name: 'portkey', origin, headers, pid: started.pid, startups: started.startups };
 }

@@ -168,3 +168,31 @@ export const replyEvents = fc
     });
     return [{ type: 'response-start' }, ...bodies.flat(), ...(counted ? [{ type: 'usage' as const, usage: counted }] : []), { type: 'response-end' }];
   });
+
+/** Values of every kind in the places of a chunk, right and wrong ones alike. */
+const anything = fc.oneof(fc.jsonValue({ maxDepth: 2 }), text, fc.constantFrom(null, '', 0, [], {}));
+const some = (...values: fc.Arbitrary<unknown>[]): fc.Arbitrary<unknown> => fc.oneof(anything, ...values);
+const fragment = fc.record({ index: some(fc.nat(2)), id: some(word), function: some(fc.record({ name: some(word), arguments: some(text) }, { requiredKeys: [] })), custom: anything, extra_content: anything }, { requiredKeys: [] });
+const delta = fc.record(
+  {
+    content: some(text),
+    refusal: some(text),
+    reasoning: some(text),
+    reasoning_details: some(fc.array(some(detail), { maxLength: 2 })),
+    tool_calls: some(fc.array(some(fragment), { maxLength: 2 })),
+    function_call: some(fragment),
+    audio: some(fc.record({ id: anything, data: anything, transcript: text }, { requiredKeys: [] })),
+    images: some(fc.array(some(fc.record({ image_url: some(fc.record({ url: some(url) })) })), { maxLength: 2 })),
+    annotations: some(fc.array(some(fc.record({ type: anything, url_citation: anything })), { maxLength: 2 })),
+  },
+  { requiredKeys: [] },
+);
+const choice = fc.record({ index: some(fc.nat(2)), delta: some(delta), message: some(delta), finish_reason: some(fc.constantFrom('stop', 'length', 'tool_calls')), logprobs: some(fc.record({ content: some(fc.array(anything)), refusal: anything })) }, { requiredKeys: [] });
+
+/** What a vendor may send that keeps to nothing. */
+export const anyChunk = some(
+  fc.record(
+    { id: anything, created: anything, model: anything, choices: some(fc.array(some(choice), { maxLength: 2 })), usage: some(fc.record({ prompt_tokens: anything, completion_tokens: some(fc.nat()), total_tokens: some(fc.nat()) })), x_new: anything },
+    { requiredKeys: [] },
+  ),
+);

@@ -98,6 +98,12 @@ describe('a stream of chunks', () => {
     ]);
   });
 
+  it('counts the thoughts of a candidate, so that their entries can be told apart', () => {
+    const opaque = [{ vendor: 'anthropic', kind: 'encrypted', value: 'eA==' }];
+    const [, first, second] = deltas([start, ...block(0, 'reasoning', [], {}, { opaque }), ...block(1, 'reasoning', [], {}, { opaque }), stop, end]);
+    expect([first, second]).toMatchObject([{ reasoning_details: [{ index: 0 }] }, { reasoning_details: [{ index: 1 }] }]);
+  });
+
   it('hangs a vendor seal on the tool call it belongs to', () => {
     const opaque = [{ vendor: 'google', kind: 'signature', value: 'c2VhbA==' }];
     expect(deltas([start, ...block(0, 'tool-call', ['{}'], { id: 'c', name: 'f' }, { opaque }), stop, end])[3]).toEqual({ tool_calls: [{ index: 0, extra_content: { google: { thought_signature: seal({ vendor: 'google', kind: 'signature', value: 'c2VhbA==' }) } } }] });

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { requestSchema } from '../../core/index.ts';
+import { isGatewayError, requestSchema } from '../../core/index.ts';
 import { protocol } from '../../plugins/protocols/chat-completions/index.ts';
 import { checkEvents } from '../contract/protocol.ts';
 import { decodeAll, fold, readStream } from '../contract/replies.ts';
-import { replyEvents, requestBody } from './arbitrary.ts';
+import { anyChunk, replyEvents, requestBody } from './arbitrary.ts';
 import { callWith, modelFor, sentBody } from './bodies.ts';
 
 const { client, upstream } = protocol;
@@ -65,6 +65,32 @@ describe('for any reply', () => {
         expect(fold(again)).toEqual(fold(events));
       }),
       { numRuns: 300 },
+    );
+  });
+});
+
+describe('whatever comes', () => {
+  it('a vendor stream of anything gives events in their shape and order', () => {
+    fc.assert(
+      fc.property(fc.array(anyChunk, { maxLength: 6 }), (chunks) => {
+        const wire = [...chunks.map((chunk) => JSON.stringify(chunk)), '[DONE]'].map((data) => ({ event: undefined, data }));
+        checkEvents(decodeAll(upstream.decodeEvents(callWith()), wire));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('a body of anything is a call or is refused, and nothing else happens', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.jsonValue(), requestBody.chain((body) => fc.tuple(fc.constantFrom(...Object.keys(body)), fc.jsonValue({ maxDepth: 3 })).map(([name, value]) => ({ ...body, [name]: value })))), (body) => {
+        const text = JSON.stringify(body);
+        try {
+          client.read(JSON.parse(text), text, { operation: 'generate' }, {}).decode();
+        } catch (error) {
+          if (!isGatewayError(error) || error.code !== 'invalid_request') throw error;
+        }
+      }),
+      { numRuns: 500 },
     );
   });
 });

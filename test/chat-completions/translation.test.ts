@@ -198,6 +198,8 @@ const fitted: [asked: Partial<CanonicalRequest>, model: Model, sent: Record<stri
   [{ stop: ['a', 'b', 'c', 'd', 'e'] }, modelWith(), { stop: ['a', 'b', 'c', 'd'] }, ['stop']],
   [{ reasoning: { budget: 2000 } }, modelWith(), { reasoning_effort: 'low' }, ['reasoning.budget']],
   [{ reasoning: { effort: 'xhigh' } }, modelWith({ capabilities: { reasoning: { style: 'effort', efforts: ['low', 'medium', 'high'] } } }), { reasoning_effort: 'high' }, ['reasoning.effort']],
+  [{ reasoning: { effort: 'minimal' } }, modelWith({ capabilities: { reasoning: { style: 'effort', efforts: ['max', 'low', 'high'] } } }), { reasoning_effort: 'low' }, ['reasoning.effort']],
+  [{ reasoning: { effort: 'xhigh' } }, modelWith({ capabilities: { reasoning: { style: 'effort', efforts: ['max', 'low', 'high'] } } }), { reasoning_effort: 'high' }, ['reasoning.effort']],
   [{ reasoning: { effort: 'low' } }, plainModel, {}, ['reasoning']],
   [{ reasoning: { effort: 'none' } }, plainModel, {}, []],
   [{ reasoning: { display: 'none' } }, modelWith(), {}, ['reasoning.display']],

@@ -99,7 +99,7 @@ describe('headers', () => {
   it.each([false, true])('of the vendor reach no client (stream: %s)', async (stream) => {
     const response = await house.post({ model: 'openai/gpt-4o-mini', stream, messages: [{ role: 'user', content: 'a' }] });
     await response.text();
-    const usual = ['connection', 'content-type', 'date', 'keep-alive', 'x-request-id', 'x-tollgate-attempts', 'x-tollgate-provider'];
+    const usual = ['connection', 'content-type', 'date', 'keep-alive', 'request-id', 'x-request-id', 'x-tollgate-attempts', 'x-tollgate-provider'];
     const names = [...response.headers.keys()];
     expect(names).toEqual([...usual, ...(stream ? ['cache-control', 'transfer-encoding', 'x-accel-buffering'] : ['content-length'])].toSorted());
     expect(response.headers.get('x-request-id')).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-/);

@@ -1,3 +1,4 @@
+import { Cancellation } from '../../core/cancellation.ts';
 import { Registry as MetricsRegistry } from 'prom-client';
 import { afterEach, describe, expect, it } from 'vitest';
 import { GatewayError, type Answered, type Attempt, type Charge, type End, type Failed, type Refused, type Replayed, type Routed, type Target } from '../../core/index.ts';
@@ -57,6 +58,12 @@ function refused(error: GatewayError, exchange: Refused['exchange'] = received('
 async function samplesAfter(host: TestHost, ...ends: End[]): Promise<string[]> {
   for (const end of ends) await host.calls.observe.promise(end);
   return samples(host);
+}
+
+function cancelled(): Cancellation {
+  const cancellation = new Cancellation();
+  cancellation.cancel();
+  return cancellation;
 }
 
 describe('GET /metrics', () => {
@@ -136,7 +143,7 @@ describe('a call that got no reply', () => {
 
   it('is one the client left where its signal fired meanwhile', async () => {
     const host = watched();
-    const seen = await samplesAfter(host, failed(host, new GatewayError('internal', 'aborted'), { signal: AbortSignal.abort() }));
+    const seen = await samplesAfter(host, failed(host, new GatewayError('internal', 'aborted'), { cancellation: cancelled() }));
     expect(seen).toContain('tollgate_requests_total{protocol="plain",model="demo/echo",provider="demo",code="499"} 1');
     expect(seen).toContain('tollgate_client_aborts_total{phase="waiting"} 1');
   });

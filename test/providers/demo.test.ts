@@ -1,3 +1,4 @@
+import { Cancellation } from '../../core/cancellation.ts';
 import OpenAI, { BadRequestError } from 'openai';
 import { describe, expect, it } from 'vitest';
 import type { Routed, Target, UpstreamResponse } from '../../core/index.ts';
@@ -7,6 +8,13 @@ import { groq } from '../../plugins/providers/groq.ts';
 import { routed } from '../support/exchange.ts';
 import { hostWith, type TestHost } from '../support/host.ts';
 import { plainProtocol } from '../support/plain-protocol.ts';
+
+/** Cancelled when the signal fires. */
+function following(signal: AbortSignal | null | undefined): Cancellation {
+  const cancellation = new Cancellation();
+  signal?.addEventListener('abort', () => cancellation.cancel());
+  return cancellation;
+}
 
 const introduction = 'This is Tollgate\'s demo model. It answers offline and knows nothing but what you send it.';
 
@@ -26,7 +34,7 @@ function clientOf(host: TestHost = hostWith([demo({ pace: 0 })])): OpenAI {
     apiKey: 'unused',
     maxRetries: 0,
     async fetch(_url, init) {
-      const exchange = routed(targetIn(host, 'demo/echo'), init?.signal ? { signal: init.signal } : {});
+      const exchange = routed(targetIn(host, 'demo/echo'), { cancellation: following(init?.signal) });
       const response = await ask(host, exchange, String(init?.body));
       if (!response) throw new Error('nobody answered');
       const headers = { 'content-type': String(response.headers['content-type']) };
@@ -226,7 +234,7 @@ describe('its stream', () => {
   it.each([0, 60_000])('stops at once when the client leaves, %i ms between its words', async (pace) => {
     const host = hostWith([demo({ pace })]);
     const gone = new AbortController();
-    const exchange = routed(targetIn(host, 'demo/echo'), { signal: gone.signal });
+    const exchange = routed(targetIn(host, 'demo/echo'), { cancellation: following(gone.signal) });
     const response = await ask(host, exchange, JSON.stringify({ ...hello, stream: true }));
     const frames = response?.body[Symbol.asyncIterator]();
     expect((await frames?.next())?.done).toBe(false);

@@ -1,13 +1,14 @@
 /** Exchanges at each stage, made by hand: what a hook is given when there is no gateway to walk one. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { pino } from 'pino';
+import { Cancellation } from '../../core/cancellation.ts';
 import type { Attempt, GatewayError, Received, Routed, Target } from '../../core/index.ts';
 import { plainProtocol } from './plain-protocol.ts';
 
 const logger = pino({ level: 'silent' });
 
 /** The head of a call of a protocol. */
-export function received(family: string, headers: IncomingHttpHeaders = {}, query = ''): Received {
+export function received(family: string, headers: IncomingHttpHeaders = {}, query = '', cancellation = new Cancellation()): Received {
   return {
     id: 'exchange-1', family, headers, logger,
     operation: 'generate',
@@ -16,14 +17,15 @@ export function received(family: string, headers: IncomingHttpHeaders = {}, quer
     query: new URLSearchParams(query),
     receivedAt: Date.UTC(2026, 6, 2),
     startedAt: 1000,
-    signal: new AbortController().signal,
+    cancellation,
+    signal: cancellation.signal,
   };
 }
 
 export interface Routing {
   readonly family?: string;
   readonly stream?: boolean;
-  readonly signal?: AbortSignal;
+  readonly cancellation?: Cancellation;
   /** Milliseconds from the head to the attempt, and from there to the first event. */
   readonly waited?: number;
   readonly firstEventAfter?: number;
@@ -31,14 +33,14 @@ export interface Routing {
 }
 
 /** A call on its attempt at a target. */
-export function routed(target: Target, { family = 'plain', stream = false, waited = 0, firstEventAfter, error, ...given }: Routing = {}): Routed {
-  const head = received(family);
-  const signal = given.signal ?? head.signal;
+export function routed(target: Target, { family = 'plain', stream = false, waited = 0, firstEventAfter, error, cancellation = new Cancellation() }: Routing = {}): Routed {
+  const head = received(family, {}, '', cancellation);
+  const { signal } = head;
   const body = { model: target.model.id, prompt: 'hello', stream };
   const text = JSON.stringify(body);
   const call = plainProtocol.client.read(body, text, { operation: 'generate' }, {});
   const attempt: Attempt = {
-    target, signal, firstEventAfter, error,
+    target, signal, cancellation, firstEventAfter, error,
     number: 1,
     startedAt: head.startedAt + waited,
     phase: 'start',
@@ -46,7 +48,7 @@ export function routed(target: Target, { family = 'plain', stream = false, waite
     duration: undefined,
   };
   return {
-    ...head, signal, text, call, attempt,
+    ...head, text, call, attempt,
     principal: { kind: 'user', account: 'account-1', key: 'key-1' },
     protocol: plainProtocol,
     canonical: call.decode,

@@ -1,5 +1,5 @@
 /** Citations of a reply. This wire counts their places in the whole text of the message. */
-import type { CanonicalEvent } from '../../../core/index.ts';
+import { knownCount, type CanonicalEvent } from '../../../core/index.ts';
 import { isObject, leftover, type Fields } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
 
@@ -11,10 +11,6 @@ function word(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-function place(value: unknown): number | undefined {
-  return typeof value === 'number' && Number.isInteger(value) ? value : undefined;
-}
-
 export function decodeAnnotation(wire: Fields): Annotation {
   const citation = wire['url_citation'];
   if (!isObject(citation)) return { kind: wire['type'] === 'file' ? 'file' : 'other', ...bag.keep(wire) };
@@ -22,8 +18,8 @@ export function decodeAnnotation(wire: Fields): Annotation {
     kind: 'url',
     url: word(citation['url']),
     title: word(citation['title']),
-    start: place(citation['start_index']),
-    end: place(citation['end_index']),
+    start: knownCount(citation['start_index']),
+    end: knownCount(citation['end_index']),
     // OpenRouter adds the passage it found.
     citedText: word(citation['content']),
     ...bag.keep(leftover(citation, citationFields)),

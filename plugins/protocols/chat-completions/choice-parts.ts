@@ -111,8 +111,10 @@ export class ChoiceParts {
       case 'reasoning':
         block.text += text;
         return { candidate: index, delta: { reasoning_content: text } };
-      case 'tool-call':
-        return { candidate: index, delta: { tool_calls: [{ index: block.call, ...(block.start.custom ? { custom: { input: text } } : { function: { arguments: text } }) }] } };
+      case 'tool-call': {
+        const said = block.start.custom ? { custom: { input: text } } : { function: { arguments: text } };
+        return { candidate: index, delta: { tool_calls: [{ index: block.call, ...said }] } };
+      }
       case 'audio':
         return { candidate: index, delta: { audio: { ...bag.fields({ vendor }), ...(text === '' ? {} : { data: text }) } } };
       case 'image':

@@ -3,7 +3,8 @@
  * its deltas. It runs on every event of every stream, for metering if for nothing else, so the guards are written
  * out by hand and a chunk with a piece of text touches little more than that text.
  */
-import { GatewayError, type BlockKind, type CanonicalEvent, type ClientCall, type EventDecoder, type Opaque, type WireEvent } from '../../../core/index.ts';
+import { GatewayError, knownCount } from '../../../core/index.ts';
+import type { BlockKind, CanonicalEvent, ClientCall, EventDecoder, Opaque, WireEvent } from '../../../core/index.ts';
 import { readVendorError } from '../../shared/openai-error.ts';
 import { isObject, type Fields } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
@@ -24,6 +25,8 @@ interface OpenBlock {
   entry: unknown;
   readonly opaque: Opaque[];
 }
+
+type BlockFacts = Pick<Extract<CanonicalEvent, { type: 'block-start' }>, 'id' | 'mediaType' | 'vendor'>;
 
 interface Candidate {
   readonly index: number;
@@ -69,10 +72,12 @@ export class ReplyDecoder implements EventDecoder {
   /** A whole completion at once. Throws where it is none. */
   whole(body: unknown): CanonicalEvent[] {
     const choices: unknown = isObject(body) ? body['choices'] : undefined;
-    if (!isObject(body) || !(Array.isArray(choices) || body['error'])) throw new GatewayError('upstream_failed', 'The provider sent a reply that is no chat completion.');
-    const asDeltas = Array.isArray(choices) ? choices.map((choice: unknown) => (isObject(choice) ? { ...choice, delta: choice['message'] } : choice)) : [];
+    if (!isObject(body) || !(Array.isArray(choices) || body['error'])) {
+      throw new GatewayError('upstream_failed', 'The provider sent a reply that is no chat completion.');
+    }
+    const all: unknown[] = Array.isArray(choices) ? choices : [];
     this.#events = [];
-    this.#take({ ...body, choices: asDeltas }, false);
+    this.#take({ ...body, choices: all.map((choice) => (isObject(choice) ? { ...choice, delta: choice['message'] } : choice)) }, false);
     if (!this.#over) this.#end([...this.#candidates.values()].every(({ finished }) => finished));
     return this.#events;
   }
@@ -91,21 +96,22 @@ export class ReplyDecoder implements EventDecoder {
   }
 
   #start(chunk: Fields): void {
-    const { id, model, created } = chunk;
+    const { id, model } = chunk;
+    const created = knownCount(chunk['created']);
     this.#started = true;
-    this.#reply = `${String(id)} ${String(created)}`;
+    this.#reply = JSON.stringify([id, created]);
     this.#events.push({
       type: 'response-start',
       ...(typeof id === 'string' ? { id } : {}),
       ...(typeof model === 'string' ? { model } : {}),
-      ...(Number.isInteger(created) ? { created: Number(created) } : {}),
+      ...(created === undefined ? {} : { created }),
       ...bag.keep(Object.fromEntries(Object.entries(chunk).filter(([name, value]) => value !== null && !chunkFields.has(name)))),
     });
   }
 
   #choose(choice: Fields, position: number): void {
-    const { index = position, delta, finish_reason: reason, logprobs } = choice;
-    const candidate = this.#candidate(typeof index === 'number' && Number.isInteger(index) && index >= 0 ? index : position);
+    const { index, delta, finish_reason: reason, logprobs } = choice;
+    const candidate = this.#candidate(knownCount(index) ?? position);
     if (isObject(delta)) this.#read(candidate, delta, logprobs);
     if (isObject(choice['error'])) this.#fail(readVendorError({ error: choice['error'] }));
     else if (typeof reason === 'string' && reason !== '' && !candidate.finished) this.#finish(candidate, reason);
@@ -159,7 +165,7 @@ export class ReplyDecoder implements EventDecoder {
     this.#events.push({ type: 'block-delta', candidate: candidate.index, block, text });
   }
 
-  #open(candidate: Candidate, kind: BlockKind, facts: Omit<Extract<CanonicalEvent, { type: 'block-start' }>, 'type' | 'candidate' | 'block' | 'kind'> = {}): OpenBlock {
+  #open(candidate: Candidate, kind: BlockKind, facts: BlockFacts = {}): OpenBlock {
     this.#close(candidate);
     const block = this.#nextBlock();
     const open: OpenBlock = { block, kind, text: '', entry: undefined, opaque: [] };

@@ -36,7 +36,8 @@ function decodeMessage(message: WireMessage, index: number, formerCalls: Readonl
   const name = message.name ?? undefined;
   if (message.role === 'tool') {
     const parts = content.filter((block) => block.type === 'text' || block.type === 'media');
-    return { role: 'tool', blocks: [{ type: 'tool-result', callId: message.tool_call_id, content: parts, at }], name, ...bag.keep(leftover(message, toolFields), formOf(message.content)) };
+    const result: Block = { type: 'tool-result', callId: message.tool_call_id, content: parts, at };
+    return { role: 'tool', blocks: [result], name, ...bag.keep(leftover(message, toolFields), formOf(message.content)) };
   }
   return { role: message.role, blocks: content, name, ...bag.keep(leftover(message, contentFields), formOf(message.content)) };
 }
@@ -55,7 +56,8 @@ function decodeAssistant(message: WireAssistantMessage, index: number): Turn {
     blocks.push({ type: 'tool-call', id: `call_${index}`, name, arguments: text, at: `${at}.function_call`, ...bag.keep(rest, ['function']) });
   }
   const known = new Set([...assistantFields, ...reasoning.read]);
-  return { role: 'assistant', blocks, name: message.name ?? undefined, ...bag.keep(leftover(message, known), 'content' in message ? formOf(message.content) : ['no-content']) };
+  const form = 'content' in message ? formOf(message.content) : ['no-content'];
+  return { role: 'assistant', blocks, name: message.name ?? undefined, ...bag.keep(leftover(message, known), form) };
 }
 
 function formOf(content: WireContent | null | undefined): string[] {
@@ -71,7 +73,9 @@ const textFields = new Set(['type', 'text', 'prompt_cache_breakpoint']);
 const refusalFields = new Set(['type', 'refusal']);
 
 function decodePart(part: WirePart): Block {
-  if (part.type === 'text') return { type: 'text', text: part.text, ...decodeCache(part), ...bag.keep({ ...leftover(part, textFields), ...cacheLeft(part) }) };
+  if (part.type === 'text') {
+    return { type: 'text', text: part.text, ...decodeCache(part), ...bag.keep({ ...leftover(part, textFields), ...cacheLeft(part) }) };
+  }
   if (part.type === 'refusal') return { type: 'refusal', text: part.refusal, ...bag.keep(leftover(part, refusalFields)) };
   return { ...decodeMedia(part), ...decodeCache(part) };
 }
@@ -88,11 +92,13 @@ function decodeMedia(part: MediaPart): MediaBlock {
   if (part.type === 'image_url') {
     const { url, detail } = part.image_url;
     const { source, mediaType, form } = readUrl(url);
-    return { type: 'media', kind: 'image', source, mediaType, detail: detail ?? undefined, ...keepMedia(part, 'image_url', part.image_url, ['url', 'detail'], form) };
+    const sides = keepMedia(part, 'image_url', part.image_url, ['url', 'detail'], form);
+    return { type: 'media', kind: 'image', source, mediaType, detail: detail ?? undefined, ...sides };
   }
   if (part.type === 'input_audio') {
     const { data, format } = part.input_audio;
-    return { type: 'media', kind: 'audio', source: { type: 'base64', data }, mediaType: audioType(format), ...keepMedia(part, 'input_audio', part.input_audio, ['data', 'format'], []) };
+    const sides = keepMedia(part, 'input_audio', part.input_audio, ['data', 'format'], []);
+    return { type: 'media', kind: 'audio', source: { type: 'base64', data }, mediaType: audioType(format), ...sides };
   }
   const { file_data: data, file_id: id, filename } = part.file;
   const name = filename ?? undefined;
@@ -136,8 +142,9 @@ function decodeCall(call: WireToolCall): Block {
   const { opaque, rest: extra } = readSignatures(call.extra_content);
   const inner = call.type === 'function' ? call.function : call.custom;
   const inside = leftover(inner, new Set(call.type === 'function' ? ['name', 'arguments'] : ['name', 'input']));
-  const fields = { ...leftover(call, new Set(['id', 'type', call.type, 'extra_content'])), ...nested(call.type, inside), ...nested('extra_content', extra) };
+  const outside = leftover(call, new Set(['id', 'type', call.type, 'extra_content']));
+  const sides = bag.keep({ ...outside, ...nested(call.type, inside), ...nested('extra_content', extra) });
   const sealed = opaque.length > 0 ? { opaque } : {};
-  if (call.type === 'custom') return { type: 'tool-call', id: call.id, name: call.custom.name, arguments: call.custom.input, custom: true, ...sealed, ...bag.keep(fields) };
-  return { type: 'tool-call', id: call.id, name: call.function.name, arguments: call.function.arguments, ...sealed, ...bag.keep(fields) };
+  const facts = call.type === 'custom' ? { name: call.custom.name, arguments: call.custom.input, custom: true } : { name: call.function.name, arguments: call.function.arguments };
+  return { type: 'tool-call', id: call.id, ...facts, ...sealed, ...sides };
 }

@@ -50,7 +50,10 @@ export function decodeRequest(wire: WireRequest, text: string): CanonicalRequest
     metadata: wire.metadata ?? undefined,
     serviceTier: wire.service_tier ?? undefined,
     cacheKey: wire.prompt_cache_key ?? undefined,
-    ...bag.keep({ ...leftover(vendorsOwn, readWhole), ...partsLeft(wire), ...reasoning.rest }, ['read', ...spelling(wire), ...calling.form, ...reasoning.form]),
+    ...bag.keep(
+      { ...leftover(vendorsOwn, readWhole), ...partsLeft(wire), ...reasoning.rest },
+      ['read', ...spelling(wire), ...calling.form, ...reasoning.form],
+    ),
   };
 }
 
@@ -100,12 +103,14 @@ function decodeCalling(wire: WireRequest): Calling {
   }
   if (wire.web_search_options) {
     if (!tools) form.push('no-tools');
-    tools = [...(tools ?? []), { type: 'hosted', protocol: protocolName, kind: 'web-search', value: wire.web_search_options, at: 'web_search_options', ...bag.keep({}, ['options']) }];
+    const at = 'web_search_options';
+    tools = [...(tools ?? []), { type: 'hosted', protocol: protocolName, kind: 'web-search', value: wire[at], at, ...bag.keep({}, ['options']) }];
   }
   const former = wire.function_call;
   if (wire.tool_choice || !former) return { tools, choice: decodeChoice(wire.tool_choice), form };
-  const choice: ToolChoice = typeof former === 'string' ? { mode: former } : { mode: 'one', names: [former.name], ...bag.keep(nested('function', leftover(former, namedOnly))) };
-  return { tools, choice, form: [...form, 'function-call'] };
+  form.push('function-call');
+  if (typeof former === 'string') return { tools, choice: { mode: former }, form };
+  return { tools, choice: { mode: 'one', names: [former.name], ...bag.keep(nested('function', leftover(former, namedOnly))) }, form };
 }
 
 const functionFields = new Set(['name', 'description', 'parameters', 'strict']);
@@ -124,7 +129,8 @@ function decodeTool(tool: WireTool): Tool {
   if (!isOwnTool(tool)) return { type: 'hosted', protocol: protocolName, kind: tool.type.includes('web_search') ? 'web-search' : 'other', value: tool };
   if (tool.type === 'custom') {
     const { name, description, format } = tool.custom;
-    return { type: 'custom', name, description: description ?? undefined, format: format ?? undefined, ...bag.keep(leftoverInside(tool, 'custom', tool.custom, customFields)) };
+    const sides = bag.keep(leftoverInside(tool, 'custom', tool.custom, customFields));
+    return { type: 'custom', name, description: description ?? undefined, format: format ?? undefined, ...sides };
   }
   const { name, description, parameters, strict } = tool.function;
   return {
@@ -143,8 +149,10 @@ const allowedFields = new Set(['mode', 'tools']);
 function decodeChoice(choice: WireRequest['tool_choice']): ToolChoice | undefined {
   if (!choice) return undefined;
   if (typeof choice === 'string') return { mode: choice };
-  if (choice.type === 'function') return { mode: 'one', names: [choice.function.name], ...bag.keep(leftoverInside(choice, 'function', choice.function, namedOnly)) };
-  if (choice.type === 'custom') return { mode: 'one', names: [choice.custom.name], ...bag.keep(leftoverInside(choice, 'custom', choice.custom, namedOnly)) };
+  if (choice.type !== 'allowed_tools') {
+    const inner = choice.type === 'function' ? choice.function : choice.custom;
+    return { mode: 'one', names: [inner.name], ...bag.keep(leftoverInside(choice, choice.type, inner, namedOnly)) };
+  }
   const { mode, tools } = choice.allowed_tools;
   const rest = leftoverInside(choice, 'allowed_tools', choice.allowed_tools, allowedFields);
   return { mode: 'subset', names: tools.map(referredName), required: mode === 'required', ...bag.keep(rest) };
@@ -161,7 +169,14 @@ function decodeFormat(format: WireRequest['response_format']): Format | undefine
   if (format.type === 'text') return { type: 'text' };
   if (format.type === 'json_object') return { type: 'json' };
   const { name, description, schema, strict } = format.json_schema;
-  return { type: 'schema', name, description: description ?? undefined, schema: schema ?? undefined, strict: strict ?? undefined, ...bag.keep(leftover(format.json_schema, schemaFields)) };
+  return {
+    type: 'schema',
+    name,
+    description: description ?? undefined,
+    schema: schema ?? undefined,
+    strict: strict ?? undefined,
+    ...bag.keep(leftover(format.json_schema, schemaFields)),
+  };
 }
 
 const reasoningFields = ['effort', 'max_tokens'];
@@ -176,7 +191,8 @@ interface ReadReasoning {
 function decodeReasoning({ reasoning_effort: effort, reasoning }: WireRequest): ReadReasoning {
   if (!reasoning) return { value: effort ? { effort } : undefined, rest: {}, form: [] };
   if (effort) return { value: { effort }, rest: { reasoning }, form: [] };
-  const value = { effort: reasoning.effort ?? undefined, budget: reasoning.max_tokens ?? undefined, display: reasoning.exclude ? ('none' as const) : undefined };
+  const display = reasoning.exclude ? 'none' : undefined;
+  const value: CanonicalRequest['reasoning'] = { effort: reasoning.effort ?? undefined, budget: reasoning.max_tokens ?? undefined, display };
   const known = new Set(reasoning.exclude ? [...reasoningFields, 'exclude'] : reasoningFields);
   return { value, rest: nested('reasoning', leftover(reasoning, known)), form: ['reasoning-object'] };
 }

@@ -12,8 +12,10 @@ export const terminator = 'data: [DONE]\n\n';
 
 const role: Omit<ChoicePart, 'candidate'> = { delta: { role: 'assistant', content: '', refusal: null } };
 
+type Start = Extract<CanonicalEvent, { type: 'response-start' }>;
+
 /** What every reply of this wire says of itself, with what its vendor added. */
-export function replyHead({ id, created, model }: ReplyContext, object: string, start?: Extract<CanonicalEvent, { type: 'response-start' }>): Record<string, unknown> {
+export function replyHead({ id, created, model }: ReplyContext, object: string, start?: Start): Record<string, unknown> {
   return { ...bag.fields(start), id: `chatcmpl-${id}`, object, created, model };
 }
 
@@ -52,7 +54,7 @@ export class ChunkEncoder implements EventEncoder {
   }
 
   /** The beginning of every chunk is the same: it is written once. */
-  #head(start?: Extract<CanonicalEvent, { type: 'response-start' }>): void {
+  #head(start?: Start): void {
     const head = JSON.stringify(replyHead(this.#context, 'chat.completion.chunk', start));
     this.#start = `data: ${head.slice(0, -1)},"choices":[`;
   }

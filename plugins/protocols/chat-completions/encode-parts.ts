@@ -49,7 +49,8 @@ function encodeMedia(block: MediaBlock, path: string, encoding: Encoding): Field
 
 function encodeVendorFile({ filename }: MediaBlock, { vendor, id }: { vendor: string; id: string }, path: string): Fields {
   if (vendor === fileVendor) return { type: 'file', file: { file_id: id, filename } };
-  throw new GatewayError('unsupported_parameter', `A file kept by ${vendor} cannot be read by the provider of this model; send its content instead.`, { param: path });
+  const told = `A file kept by ${vendor} cannot be read by the provider of this model; send its content instead.`;
+  throw new GatewayError('unsupported_parameter', told, { param: path });
 }
 
 const details: ReadonlySet<string | undefined> = new Set([undefined, 'auto', 'low', 'high', 'original']);
@@ -77,7 +78,9 @@ function encodeDocument(block: MediaBlock, path: string, { own, lose }: Encoding
   const { source, mediaType, title, filename = title } = block;
   const form = bag.form(block);
   if (source.type === 'text') return textDocument(source.text, filename);
-  if (source.type === 'base64' && !own && mediaType?.startsWith('text/')) return textDocument(Buffer.from(source.data, 'base64').toString('utf8'), filename);
+  if (source.type === 'base64' && !own && mediaType?.startsWith('text/')) {
+    return textDocument(Buffer.from(source.data, 'base64').toString('utf8'), filename);
+  }
   if (source.type === 'base64') {
     const data = form.includes('bare') ? source.data : writeUrl(block, form);
     return { type: 'file', file: { file_data: data, filename: filename ?? (own ? undefined : 'document.pdf') } };

@@ -61,7 +61,9 @@ export function readRequest(body: unknown, text: string): ChatCall {
 
 function checkTogether(wire: WireRequest): void {
   if (wire.stream_options && !wire.stream) throw badField('stream_options', 'is only for streams', '"stream": true with it, or leave it out');
-  if (wire.top_logprobs && !wire.logprobs) throw badField('top_logprobs', 'is only for calls with log probabilities', '"logprobs": true with it, or leave it out');
+  if (wire.top_logprobs && !wire.logprobs) {
+    throw badField('top_logprobs', 'is only for calls with log probabilities', '"logprobs": true with it, or leave it out');
+  }
   checkToolChoice(wire);
   const { function_call: call, functions = [] } = wire;
   if (typeof call === 'object' && call && !functions?.some(({ name }) => name === call.name)) {
@@ -85,7 +87,9 @@ function toolName(tool: WireToolReference): string {
 function checkMessage(message: WireMessage, path: string): void {
   if (message.role === 'assistant') {
     const says = message.content ?? message.refusal ?? message.tool_calls ?? message.function_call ?? message.audio;
-    if (says === undefined || says === null) throw badField(`${path}.content`, 'is missing', 'a string or an array of parts; only beside tool calls it may be null');
+    if (says === undefined || says === null) {
+      throw badField(`${path}.content`, 'is missing', 'a string or an array of parts; only beside tool calls it may be null');
+    }
   }
   if (message.role !== 'user' || typeof message.content === 'string') return;
   for (const [index, part] of message.content.entries()) {

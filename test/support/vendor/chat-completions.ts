@@ -107,8 +107,8 @@ function refusedAtTheDoor({ method, path, headers }: ReceivedRequest, key: strin
   if (method === 'GET' && path.startsWith('/v1/models')) return undefined;
   if (path !== '/v1/chat/completions') return refuse({ message: `Invalid URL (${method} ${path})`, code: null }, 404);
   if (method !== 'POST') return refuse({ message: `Not allowed to ${method} on ${path}.`, code: 'method_not_supported' }, 405);
-  if (!/^application\/json\s*(;|$)/.test(headers['content-type'] ?? '')) return refuse({ message: 'The content type has to be application/json.', code: null });
-  return undefined;
+  const isJson = /^application\/json\s*(;|$)/.test(headers['content-type'] ?? '');
+  return isJson ? undefined : refuse({ message: 'The content type has to be application/json.', code: null });
 }
 
 export async function startVendor(options: VendorOptions = {}): Promise<Vendor> {

@@ -144,7 +144,8 @@ async function play(response: ServerResponse, head: Head, frames: Iterable<Frame
   }
   if (hold && holdAfter !== undefined && sent.events <= holdAfter) await held(response, hold);
   if (cut) {
-    if (cut.events !== sent.events && cut.bytes !== sent.bytes) throw new Error(`a scenario's cut comes too late: the reply has ${sent.events} events in ${sent.bytes} bytes`);
+    const late = cut.events !== sent.events && cut.bytes !== sent.bytes;
+    if (late) throw new Error(`a scenario's cut comes too late: the reply has ${sent.events} events in ${sent.bytes} bytes`);
     sent.end = 'cut';
     return sever(response, cut.how);
   }

@@ -58,9 +58,11 @@ const unwelcome = new Set([
   'x-api-key', 'api-key', 'x-goog-api-key', 'x-partner-api-key', 'partner-version', 'anthropic-version', 'idempotency-key',
 ]);
 
+const single = new Set(['authorization', 'host', 'content-type', 'content-length']);
+
 function leakedNames(rawHeaders: readonly string[]): string[] {
   const names = rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
-  const twice = names.filter((name, index) => ['authorization', 'host', 'content-type', 'content-length'].includes(name) && names.indexOf(name) < index);
+  const twice = names.filter((name, index) => single.has(name) && names.indexOf(name) < index);
   const strange = names.filter((name) => unwelcome.has(name) || name.startsWith('x-forwarded-') || name.startsWith('x-tollgate-'));
   const connection = rawHeaders.filter((_, index) => index % 2 === 1 && names[(index - 1) / 2] === 'connection');
   const upgrades = connection.some((value) => !/^(keep-alive|close)$/i.test(value)) ? ['connection'] : [];

@@ -44,7 +44,8 @@ function* callDeltas(calls: readonly Call[], interleaved: boolean): Generator<De
   }
 }
 
-function* deltas({ reasoning, text, refusal, calls, annotations, finish }: Speech, { endless = false, interleaved = false }: Scenario): Generator<Delta> {
+function* deltas(speech: Speech, { endless = false, interleaved = false }: Scenario): Generator<Delta> {
+  const { reasoning, text, refusal, calls, annotations, finish } = speech;
   yield { delta: { role: 'assistant', content: text ? '' : null, refusal: null }, tokens: 0 };
   for (const piece of reasoning) yield { delta: { reasoning_content: piece }, tokens: 1 };
   for (const piece of text ?? []) yield { delta: { content: piece }, text: piece, tokens: 1 };
@@ -120,8 +121,9 @@ function event(text: string, tokens: number): Frame {
 export function* streamFrames(composition: Composition): Generator<Frame> {
   const { scenario } = composition;
   const frame = scenario.frame ?? plainFrame;
-  const extra = (before: number | 'end'): Frame[] =>
-    (scenario.inserts ?? []).filter((insert) => insert.before === before).map((insert) => ({ bytes: Buffer.from(insert.frame), tokens: 0, event: false }));
+  const inserts = scenario.inserts ?? [];
+  const extra = (place: number | 'end'): Frame[] =>
+    inserts.filter(({ before }) => before === place).map((insert) => ({ bytes: Buffer.from(insert.frame), tokens: 0, event: false }));
   let sent = 0;
   for (const { body, tokens } of chunks(composition)) {
     yield* extra(sent);

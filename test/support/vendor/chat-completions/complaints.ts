@@ -45,8 +45,8 @@ function outOfRange(issue: z.core.$ZodIssueTooSmall | z.core.$ZodIssueTooBig, pa
     return { message, param, code: below ? 'empty_string' : 'string_above_max_length' };
   }
   const kind = integers.has(param) ? 'integer' : 'decimal';
-  const message = `Invalid '${param}': ${kind} ${below ? 'below minimum' : 'above maximum'} value. Expected a value ${below ? '>=' : '<='} ${limit}, but got ${String(issue.input)} instead.`;
-  return { message, param, code: `${kind}_${below ? 'below_min' : 'above_max'}_value` };
+  const wanted = `${kind} ${below ? 'below minimum' : 'above maximum'} value. Expected a value ${below ? '>=' : '<='} ${limit}`;
+  return { message: `Invalid '${param}': ${wanted}, but got ${String(issue.input)} instead.`, param, code: `${kind}_${below ? 'below_min' : 'above_max'}_value` };
 }
 
 export function complaintOf(raw: Issue): Complaint {

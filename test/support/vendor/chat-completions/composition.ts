@@ -56,8 +56,9 @@ export function compose(request: ChatRequest, facts: ModelFacts, scenario: Scena
   const billed = { prompt: promptTokens(request), completion: speeches.reduce((sum, speech) => sum + speechTokens(speech), 0) };
   const truth = honest(billed, speeches.reduce((sum, { reasoning }) => sum + reasoning.length, 0));
   const figures = scenario.usage === 'missing' ? [] : [scenario.usage ?? {}].flat();
+  const id = `chatcmpl-fake${String(number).padStart(8, '0')}`;
   return {
-    identity: { id: `chatcmpl-fake${String(number).padStart(8, '0')}`, created: Math.floor(Date.now() / 1000), model: facts.snapshot ?? request.model },
+    identity: { id, created: Math.floor(Date.now() / 1000), model: facts.snapshot ?? request.model },
     request,
     facts,
     scenario,

@@ -27,32 +27,33 @@ export function modelNotFound(model: string): WholeReply {
 /** Names the wrong key as the vendor does, by its ends alone. */
 export function wrongKey(key: string): WholeReply {
   const shown = key.length > 8 ? `${key.slice(0, 3)}${'*'.repeat(key.length - 5)}${key.slice(-2)}` : '***';
-  return refuse({ message: `Incorrect API key provided: ${shown}. You can find your API key in your account settings.`, code: 'invalid_api_key' }, 401);
+  const message = `Incorrect API key provided: ${shown}. You can find your API key in your account settings.`;
+  return refuse({ message, code: 'invalid_api_key' }, 401);
 }
 
 export function contextOverflow(limit: number, prompt: number): WholeReply {
-  const message = `This model's maximum context length is ${limit} tokens. However, your messages resulted in ${prompt} tokens. Please shorten the messages.`;
+  const message = `This model's maximum context length is ${limit} tokens. However, your messages resulted in ${prompt} tokens.`;
   return refuse({ message, param: 'messages', code: 'context_length_exceeded' });
 }
 
-const htmlPage = '<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body>\r\n<center><h1>502 Bad Gateway</h1></center>\r\n</body>\r\n</html>\r\n';
+const htmlPage = '<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body><h1>502 Bad Gateway</h1></body>\r\n</html>\r\n';
 
 /** Refusals a scenario can give whatever the request says: `{ reply: refusals.rateLimited }`. */
 export const refusals = {
   unauthorised: wrongKey('sk-revoked-0000'),
   /** DeepSeek's words for an account that is out of money. */
   outOfMoney: refuse({ message: 'Insufficient Balance', type: 'unknown_error', code: 'invalid_request_error' }, 402),
-  forbidden: refuse({ message: 'Country, region, or territory not supported', type: 'request_forbidden', code: 'unsupported_country_region_territory' }, 403),
+  forbidden: refuse({ message: 'Country or region not supported', type: 'request_forbidden', code: 'unsupported_country_region_territory' }, 403),
   rateLimited: {
     ...refuse({ message: 'Rate limit reached for requests. Please try again later.', type: 'rate_limit_error', code: 'rate_limit_exceeded' }, 429),
     headers: { 'retry-after': '2' },
   },
-  quotaSpent: refuse({ message: 'You exceeded your current quota, please check your plan.', type: 'insufficient_quota', code: 'insufficient_quota' }, 429),
+  quotaSpent: refuse({ message: 'You exceeded your current quota.', type: 'insufficient_quota', code: 'insufficient_quota' }, 429),
   /** An aggregator passing on the refusal of the vendor behind it: the code is a number. */
   limitedBehind: {
     status: 429,
     body: {
-      error: { code: 429, message: 'Provider returned error', metadata: { raw: 'the model is rate-limited for the moment', provider_name: 'Someone' } },
+      error: { code: 429, message: 'Provider returned error', metadata: { raw: 'the model is rate-limited', provider_name: 'Someone' } },
       user_id: 'user_0000',
     },
   },

@@ -95,7 +95,12 @@ const responseFormat = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('json_object') }),
   z.strictObject({
     type: z.literal('json_schema'),
-    json_schema: z.strictObject({ name: functionName, description: z.string().optional(), schema: jsonSchema.optional(), strict: z.boolean().nullish() }),
+    json_schema: z.strictObject({
+      name: functionName,
+      description: z.string().optional(),
+      schema: jsonSchema.optional(),
+      strict: z.boolean().nullish(),
+    }),
   }),
 ]);
 

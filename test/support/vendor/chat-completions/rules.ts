@@ -15,7 +15,7 @@ const streamOptions: Rule = ({ stream, stream_options: options }) =>
 
 const oneLimit: Rule = ({ max_tokens: old, max_completion_tokens: current }) =>
   given(old) && given(current)
-    ? { message: "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported.", param: null, code: 'invalid_parameter_combination' }
+    ? { message: "'max_tokens' and 'max_completion_tokens' cannot both be set.", param: null, code: 'invalid_parameter_combination' }
     : undefined;
 
 const limitInReach: Rule = ({ max_tokens: old, max_completion_tokens: current }, { outputLimit = Infinity }) => {
@@ -26,10 +26,11 @@ const limitInReach: Rule = ({ max_tokens: old, max_completion_tokens: current },
   return { message, param, code: 'invalid_value' };
 };
 
-const temperature: Rule = ({ temperature: value }, { reasoning }) =>
-  reasoning && given(value) && value !== 1
-    ? { message: `Unsupported value: 'temperature' does not support ${value} with this model. Only the default (1) value is supported.`, param: 'temperature', code: 'unsupported_value' }
-    : undefined;
+const temperature: Rule = ({ temperature: value }, { reasoning }) => {
+  if (!reasoning || !given(value) || value === 1) return undefined;
+  const message = `Unsupported value: 'temperature' does not support ${value} with this model. Only the default (1) value is supported.`;
+  return { message, param: 'temperature', code: 'unsupported_value' };
+};
 
 const topLogprobs: Rule = ({ logprobs, top_logprobs: top }) =>
   given(top) && !logprobs ? { message: "'top_logprobs' is only allowed when 'logprobs' is enabled.", param: 'top_logprobs', code: null } : undefined;
@@ -53,7 +54,7 @@ const choiceExists: Rule = (request) => {
 
 const jsonIsMentioned: Rule = ({ response_format: format, messages }) =>
   format?.type === 'json_object' && !/json/i.test(JSON.stringify(messages))
-    ? { message: "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'.", param: 'messages', code: null }
+    ? { message: "'messages' must contain the word 'json' to use 'response_format' of type 'json_object'.", param: 'messages', code: null }
     : undefined;
 
 function isObject(value: unknown): value is Record<string, unknown> {
@@ -82,7 +83,8 @@ const toolSchemas: Rule = ({ tools = [] }) => {
     const { name, parameters, strict } = tool.function;
     const kind = parameters['type'];
     const fault = kind === 'object' ? strict && strictFault(parameters) : `schema must be of type "object", got ${JSON.stringify(kind) ?? 'none'}.`;
-    if (fault) return { message: `Invalid schema for function '${name}': ${fault}`, param: `tools[${index}].function.parameters`, code: 'invalid_function_parameters' };
+    const param = `tools[${index}].function.parameters`;
+    if (fault) return { message: `Invalid schema for function '${name}': ${fault}`, param, code: 'invalid_function_parameters' };
   }
   return undefined;
 };
@@ -90,7 +92,7 @@ const toolSchemas: Rule = ({ tools = [] }) => {
 const formatSchema: Rule = ({ response_format: format }) => {
   if (format?.type !== 'json_schema' || !format.json_schema.strict) return undefined;
   const fault = strictFault(format.json_schema.schema);
-  return fault ? { message: `Invalid schema for response_format '${format.json_schema.name}': ${fault}`, param: 'response_format', code: null } : undefined;
+  return fault ? { message: `Invalid schema for '${format.json_schema.name}': ${fault}`, param: 'response_format', code: null } : undefined;
 };
 
 export const rules: readonly Rule[] = [

@@ -1,0 +1,92 @@
+/**
+ * Contents to canonical turns. Clients that keep a stream as it came have a content of the model's for each chunk:
+ * contents of the model in a row are one turn, since other protocols tie calls and reasoning to theirs.
+ */
+import type { Block, Opaque, Turn } from '../../../core/index.ts';
+import { isObject, leftover } from '../../shared/vendor-bag.ts';
+import { bag } from './bag.ts';
+import { Calls } from './call-pairs.ts';
+import { decodePart } from './decode-parts.ts';
+import { parseExactly } from './exact-json.ts';
+import { isNative } from './signature.ts';
+import { readSpelling } from './spelling.ts';
+import type { WireContent, WireRequest } from './wire.ts';
+
+/** Marks a block that opened a content of its own in the middle of its turn. */
+export const contentStart = 'content';
+
+const contentFields = new Set(['role', 'parts']);
+const roles = { model: 'assistant', user: 'user', function: 'tool' } as const;
+
+/** The instructions first, as a turn of the system's, then the contents. */
+export function decodeTurns({ systemInstruction, contents }: WireRequest, text: string): Turn[] {
+  const calls = new Calls();
+  const exact = exactParts(contents, text);
+  const turns: Turn[] = [];
+  if (systemInstruction) turns.push(decodeInstruction(systemInstruction, calls));
+  for (const [index, content] of contents.entries()) {
+    const at = `contents[${index}]`;
+    const blocks = content.parts.map((part, place) => {
+      const values = exact(index, place);
+      return decodePart(part, { at: `${at}.parts[${place}]`, content: index, calls, args: () => values('functionCall', 'args'), response: () => values('functionResponse', 'response') });
+    });
+    const role = content.role ? roles[content.role] : 'user';
+    const previous = turns.at(-1);
+    const rest = leftover(content, contentFields);
+    if (role === 'assistant' && previous?.role === 'assistant' && Object.keys(rest).length === 0) {
+      previous.blocks.push(...blocks.map((block, place) => (place === 0 ? marked(block) : block)));
+    } else {
+      turns.push({ role, blocks, at, ...bag.keep(rest, content.role ? [] : ['no-role']) });
+    }
+  }
+  for (const turn of turns) if (turn.role === 'assistant') turn.blocks = gatherReasoning(turn.blocks);
+  return turns;
+}
+
+function decodeInstruction({ parts, ...rest }: NonNullable<WireRequest['systemInstruction']>, calls: Calls): Turn {
+  const nothing = (): undefined => undefined;
+  const blocks = parts.map((part, place) => decodePart(part, { at: `systemInstruction.parts[${place}]`, content: -1, calls, args: nothing, response: nothing }));
+  return { role: 'system', blocks, at: 'systemInstruction', ...bag.keep(rest) };
+}
+
+function marked(block: Block): Block {
+  return { ...block, ...bag.keep(bag.fields(block), [...bag.form(block), contentStart]) };
+}
+
+type Values = (holder: 'functionCall' | 'functionResponse', name: string) => unknown;
+
+/** Arguments and responses with the digits the client wrote; the text is only read again where there are any. */
+function exactParts(contents: readonly WireContent[], text: string): (content: number, part: number) => Values {
+  const called = contents.some(({ parts }) => parts.some(({ functionCall, functionResponse }) => functionCall ?? functionResponse));
+  const whole = called ? readSpelling(parseExactly(text)).body : undefined;
+  const inner = member(whole, 'generateContentRequest');
+  const exact = member(inner ?? whole, 'contents');
+  return (content, part) => (holder, name) => member(member(member(member(member(exact, content), 'parts'), part), holder), name);
+}
+
+function member(value: unknown, name: string | number): unknown {
+  if (Array.isArray(value)) return value[Number(name)];
+  return isObject(value) ? value[name] : undefined;
+}
+
+function foreignSeal(block: Block): Opaque | undefined {
+  return block.type === 'reasoning' ? block.opaque?.find((opaque) => !isNative(opaque)) : undefined;
+}
+
+/** Another vendor's seal is over all the text of its reasoning, which a stream has brought in pieces. */
+function gatherReasoning(blocks: readonly Block[]): Block[] {
+  const gathered: Block[] = [];
+  for (const block of blocks) {
+    if (block.type !== 'reasoning' || !foreignSeal(block)) {
+      gathered.push(block);
+      continue;
+    }
+    let { text, at } = block;
+    for (let last = gathered.at(-1); last?.type === 'reasoning' && !last.opaque; last = gathered.at(-1)) {
+      [text, at] = [last.text + text, last.at];
+      gathered.pop();
+    }
+    gathered.push({ ...block, text, at });
+  }
+  return gathered;
+}

@@ -1,0 +1,116 @@
+/**
+ * A client's request to the canonical form. What has no canonical name and how things were spelt is kept beside
+ * them, so that the encoder of this protocol can restore the request.
+ */
+import type { CanonicalRequest } from '../../../core/index.ts';
+import { leftover, type Fields } from '../../shared/vendor-bag.ts';
+import { bag } from './bag.ts';
+import { decodeTurns } from './decode-contents.ts';
+import { decodeToolConfig, decodeTools, openApiForm } from './decode-tools.ts';
+import { fromOpenApi } from './openapi-schema.ts';
+import type { WireGeneration, WireRequest } from './wire.ts';
+
+type Format = NonNullable<CanonicalRequest['format']>;
+
+/** What an address and a body's text tell beside the body. */
+export interface Circumstances {
+  readonly model: string;
+  readonly stream: boolean;
+  readonly text: string;
+  readonly words: readonly string[];
+}
+
+const requestFields = new Set(['contents', 'systemInstruction', 'tools', 'toolConfig', 'generationConfig', 'serviceTier', 'model']);
+/** Fields inside `generationConfig` that are read whole; `thinkingConfig` and the format are read apart. */
+const generationFields = new Set([
+  'temperature', 'topP', 'topK', 'candidateCount', 'maxOutputTokens', 'stopSequences', 'presencePenalty', 'frequencyPenalty', 'seed',
+  'responseModalities',
+]);
+
+export function decodeRequest(wire: WireRequest, { model, stream, text, words }: Circumstances): CanonicalRequest {
+  const config = wire.generationConfig ?? {};
+  const calling = decodeToolConfig(wire.toolConfig);
+  const format = decodeFormat(config);
+  const thinking = decodeThinking(config);
+  const logprobs = decodeLogprobs(config);
+  const known = new Set([...generationFields, ...format.read, ...thinking.read, ...logprobs.read]);
+  const generation = { ...leftover(config, known), ...thinking.rest };
+  const form = ['read', ...words, ...format.form, ...thinking.form, ...('model' in wire ? ['model'] : []), ...(wire.generationConfig ? ['generationConfig'] : [])];
+  return {
+    model,
+    stream,
+    turns: decodeTurns(wire, text),
+    tools: decodeTools(wire.tools),
+    toolChoice: calling.choice,
+    outputLimit: config.maxOutputTokens ?? undefined,
+    candidates: config.candidateCount ?? undefined,
+    temperature: config.temperature ?? undefined,
+    topP: config.topP ?? undefined,
+    topK: config.topK ?? undefined,
+    frequencyPenalty: config.frequencyPenalty ?? undefined,
+    presencePenalty: config.presencePenalty ?? undefined,
+    seed: config.seed ?? undefined,
+    stop: config.stopSequences ?? undefined,
+    logprobs: logprobs.value,
+    format: format.value,
+    reasoning: thinking.value,
+    modalities: config.responseModalities?.map((each) => each.toLowerCase()),
+    serviceTier: wire.serviceTier ?? undefined,
+    ...bag.keep({ ...leftover(wire, requestFields), ...calling.rest, ...flattened('generationConfig', generation) }, [...form, ...modalityForm(config)]),
+  };
+}
+
+/** Members by their paths, so that each is told by its own when it is lost. */
+function flattened(name: string, fields: Fields): Fields {
+  return Object.fromEntries(Object.entries(fields).map(([member, value]) => [`${name}.${member}`, value]));
+}
+
+interface Read<Value> {
+  readonly value: Value | undefined;
+  /** The fields that the value says. */
+  readonly read: readonly string[];
+  readonly form: readonly string[];
+}
+
+function decodeFormat(config: WireGeneration): Read<Format> {
+  const { responseMimeType: type, responseSchema, responseJsonSchema } = config;
+  const read = ['responseMimeType'];
+  if (type === 'text/plain') return { value: { type: 'text' }, read, form: [] };
+  if (type !== 'application/json') return { value: undefined, read: [], form: [] };
+  if (responseSchema) {
+    return { value: { type: 'schema', schema: fromOpenApi(responseSchema), ...bag.keep({}, [openApiForm + JSON.stringify(responseSchema)]) }, read: [...read, 'responseSchema'], form: [] };
+  }
+  if (responseJsonSchema === undefined || responseJsonSchema === null) return { value: { type: 'json' }, read, form: [] };
+  return { value: { type: 'schema', schema: responseJsonSchema }, read: [...read, 'responseJsonSchema'], form: [] };
+}
+
+const thinkingFields = new Set(['includeThoughts', 'thinkingBudget', 'thinkingLevel']);
+
+/** The level as it was written stands in the form: SDKs write it in upper case, the documentation in lower. */
+function decodeThinking({ thinkingConfig: config }: WireGeneration): Read<NonNullable<CanonicalRequest['reasoning']>> & { readonly rest: Fields } {
+  if (!config) return { value: undefined, read: [], form: [], rest: {} };
+  const { includeThoughts: shown, thinkingBudget: budget, thinkingLevel: level } = config;
+  const effort = level && level !== 'THINKING_LEVEL_UNSPECIFIED' ? level.toLowerCase() : undefined;
+  const value = {
+    ...(effort === undefined ? {} : { effort }),
+    ...(typeof budget === 'number' ? { budget } : {}),
+    ...(typeof shown === 'boolean' ? { display: shown ? ('full' as const) : ('none' as const) } : {}),
+  };
+  const rest = leftover(config, thinkingFields);
+  return {
+    value: Object.keys(value).length > 0 ? value : undefined,
+    read: ['thinkingConfig'],
+    form: ['thinking', ...(level ? [`level:${level}`] : [])],
+    rest: Object.keys(rest).length > 0 ? { thinkingConfig: rest } : {},
+  };
+}
+
+function decodeLogprobs({ responseLogprobs: asked, logprobs: top }: WireGeneration): Omit<Read<NonNullable<CanonicalRequest['logprobs']>>, 'form'> {
+  if (!asked) return { value: undefined, read: [] };
+  return { value: typeof top === 'number' ? { top } : {}, read: ['responseLogprobs', 'logprobs'] };
+}
+
+/** Modalities as they were written, where that is not in upper case. */
+function modalityForm({ responseModalities: modalities }: WireGeneration): string[] {
+  return modalities?.some((each) => each !== each.toUpperCase()) ? [`modalities:${modalities.join()}`] : [];
+}

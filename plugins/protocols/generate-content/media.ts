@@ -1,0 +1,66 @@
+/** Media as this wire writes it, as bytes or by address, to canonical sources and back. */
+import { GatewayError, type Block } from '../../../core/index.ts';
+import { leftover, nested, type Fields } from '../../shared/vendor-bag.ts';
+import { vendorName } from './bag.ts';
+import { readBase64, writeBase64 } from './base64.ts';
+import type { WireBlob, WireFile } from './wire.ts';
+
+export type MediaBlock = Extract<Block, { type: 'media' }>;
+
+const byExtension: Readonly<Record<string, string>> = {
+  png: 'image/png', jpg: 'image/jpeg', jpeg: 'image/jpeg', webp: 'image/webp', gif: 'image/gif', heic: 'image/heic',
+  wav: 'audio/wav', mp3: 'audio/mpeg', flac: 'audio/flac', ogg: 'audio/ogg', m4a: 'audio/mp4',
+  mp4: 'video/mp4', mov: 'video/quicktime', webm: 'video/webm',
+  pdf: 'application/pdf', txt: 'text/plain', csv: 'text/csv', html: 'text/html', md: 'text/markdown',
+};
+
+/** Google watches these without being told a type. */
+const videoPage = /^https?:\/\/((www\.|m\.)?youtube\.com|youtu\.be)\//i;
+/** Files that are kept by Google: nobody else can read them. */
+const keptFile = /^(https:\/\/generativelanguage\.googleapis\.com\/|gs:\/\/|files\/)/i;
+
+/** The media type an address lets suppose. */
+export function typeOfUrl(url: string): string | undefined {
+  const extension = /\.([a-z0-9]{2,5})(?:[?#]|$)/i.exec(url)?.[1];
+  return extension === undefined ? undefined : byExtension[extension.toLowerCase()];
+}
+
+function kindOf(mediaType: string | undefined, url: string): MediaBlock['kind'] {
+  const type = mediaType ?? typeOfUrl(url) ?? '';
+  const kind = (['image', 'audio', 'video'] as const).find((each) => type.toLowerCase().startsWith(`${each}/`));
+  return kind ?? (videoPage.test(url) ? 'video' : 'document');
+}
+
+export interface ReadMedia {
+  readonly block: MediaBlock;
+  readonly rest: Fields;
+  readonly form: readonly string[];
+}
+
+const blobFields = new Set(['mimeType', 'data', 'displayName']);
+const fileFields = new Set(['mimeType', 'fileUri', 'displayName']);
+
+export function readBlob(blob: WireBlob): ReadMedia {
+  const { data, form } = readBase64(blob.data);
+  const { mimeType: mediaType, displayName } = blob;
+  const block: MediaBlock = { type: 'media', kind: kindOf(mediaType, ''), source: { type: 'base64', data }, mediaType, filename: displayName ?? undefined };
+  return { block, form, rest: nested('inlineData', leftover(blob, blobFields)) };
+}
+
+export function readFile(file: WireFile): ReadMedia {
+  const { fileUri: url, displayName } = file;
+  const mediaType = file.mimeType ?? undefined;
+  const source: MediaBlock['source'] = keptFile.test(url) ? { type: 'file', vendor: vendorName, id: url } : { type: 'url', url };
+  const block: MediaBlock = { type: 'media', kind: kindOf(mediaType, url), source, mediaType, filename: displayName ?? undefined };
+  return { block, form: [], rest: nested('fileData', leftover(file, fileFields)) };
+}
+
+/** The part that holds a medium; a request of this protocol has its words restored, another's are fitted. */
+export function writeMedia({ source, mediaType, title, filename = title }: MediaBlock, form: readonly string[], own: boolean, path: string): Fields {
+  const displayName = own ? filename : undefined;
+  if (source.type === 'text') return { text: filename === undefined ? source.text : `${filename}:\n\n${source.text}` };
+  if (source.type === 'base64') return { inlineData: { mimeType: mediaType ?? 'application/octet-stream', data: writeBase64(source.data, form), displayName } };
+  if (source.type === 'url') return { fileData: { mimeType: mediaType ?? (own ? undefined : typeOfUrl(source.url)), fileUri: source.url, displayName } };
+  if (source.vendor === vendorName) return { fileData: { mimeType: mediaType, fileUri: source.id, displayName } };
+  throw new GatewayError('unsupported_parameter', `A file kept by ${source.vendor} cannot be read by the provider of this model; send its content instead.`, { param: path });
+}

@@ -1,0 +1,144 @@
+/**
+ * Reads a client's request: its spelling, its shape by the wire schema, then what takes two fields to see, then the
+ * facts the gateway decides by. The canonical form is made when first asked for, since most calls go on verbatim.
+ */
+import { GatewayError, type CanonicalRequest, type ClientCall, type InputSize, type Match, type Preferences } from '../../../core/index.ts';
+import { envelopeMark } from '../../shared/envelope.ts';
+import { badField, checkWire } from '../../shared/wire-check.ts';
+import { decodeRequest } from './decode-request.ts';
+import { readSpelling, toldPath } from './spelling.ts';
+import { countWire, requestWire, type WireContent, type WirePart, type WireRequest } from './wire.ts';
+
+/** A call that came in this protocol; `instanceof` tells the upstream side that no foreign request was made to fit. */
+export class GenerateCall implements ClientCall {
+  readonly model: string;
+  readonly stream: boolean;
+  readonly outputLimit: number | undefined;
+  readonly candidates: number;
+  readonly framing: 'events' | 'array';
+  /** Every chunk of this wire tells its usage. */
+  readonly usageWanted = true;
+  readonly size: InputSize;
+  readonly preferences: Preferences = {};
+  readonly carriesState: boolean;
+  /** How the body was written, for edits to name its fields alike. */
+  readonly words: readonly string[];
+  /** Where the body names its model, which mostly stands in the address alone. */
+  readonly modelPath: readonly [string] | readonly [string, string] | undefined;
+  readonly #wire: WireRequest;
+  readonly #text: string;
+  #request: CanonicalRequest | undefined;
+
+  constructor(wire: WireRequest, text: string, match: Match, words: readonly string[], modelPath: GenerateCall['modelPath']) {
+    const { generationConfig: config } = wire;
+    this.model = match.model ?? '';
+    this.stream = match.stream ?? false;
+    this.framing = match.framing ?? 'events';
+    this.outputLimit = config?.maxOutputTokens ?? undefined;
+    this.candidates = config?.candidateCount ?? 1;
+    this.size = sizeOf(wire, text);
+    this.carriesState = text.includes(envelopeMark);
+    this.words = words;
+    this.modelPath = modelPath;
+    this.#wire = wire;
+    this.#text = text;
+  }
+
+  decode(): CanonicalRequest {
+    // Of a request inside a count the words speak of other places.
+    const words = this.modelPath?.length === 2 ? [] : this.words;
+    this.#request ??= decodeRequest(this.#wire, { model: this.model, stream: this.stream, text: this.#text, words });
+    return this.#request;
+  }
+}
+
+/** Throws `invalid_request` naming the field at fault, as the client wrote it. */
+export function readRequest(body: unknown, text: string, match: Match): GenerateCall {
+  const { body: spelt, words } = readSpelling(body);
+  try {
+    const { wire, modelPath } = match.operation === 'count' ? readCount(spelt) : readWhole(spelt);
+    return new GenerateCall(wire, text, match, words, modelPath);
+  } catch (error) {
+    throw error instanceof GatewayError ? inTheirWords(error, words) : error;
+  }
+}
+
+function inTheirWords(error: GatewayError, words: readonly string[]): GatewayError {
+  const { param = '' } = error.details;
+  const told = toldPath(param, words);
+  return told === param ? error : new GatewayError(error.code, error.message.replace(`"${param}"`, `"${told}"`), { ...error.details, param: told });
+}
+
+type Read = { readonly wire: WireRequest; readonly modelPath: GenerateCall['modelPath'] };
+
+function readWhole(body: unknown): Read {
+  const wire = checkWire(requestWire, body);
+  checkTogether(wire, '');
+  return { wire, modelPath: 'model' in wire ? ['model'] : undefined };
+}
+
+/** A count names contents, or holds the request it is about; the other fields of a request it takes beside contents. */
+function readCount(body: unknown): Read {
+  const { contents, generateContentRequest: inner, ...rest } = checkWire(countWire, body);
+  if (inner) {
+    if (contents) throw badField('contents', 'stands beside "generateContentRequest"', 'one of the two');
+    checkTogether(inner, 'generateContentRequest.');
+    return { wire: inner, modelPath: ['generateContentRequest', 'model'] };
+  }
+  if (!contents) throw badField('contents', 'is missing', 'an array of contents');
+  return { wire: { ...rest, contents }, modelPath: undefined };
+}
+
+const kinds = ['text', 'inlineData', 'fileData', 'functionCall', 'functionResponse', 'executableCode', 'codeExecutionResult', 'toolCall', 'toolResponse'] as const;
+
+function checkParts(parts: readonly WirePart[], path: string): void {
+  for (const [index, part] of parts.entries()) {
+    const [first, second] = kinds.filter((kind) => part[kind] !== undefined && part[kind] !== null);
+    if (second !== undefined) throw badField(`${path}.parts[${index}].${second}`, `stands beside "${first}"`, 'each in a part of its own');
+    const nested = part.functionResponse?.parts ?? [];
+    for (const [place, { inlineData, fileData }] of nested.entries()) {
+      if (inlineData && fileData) throw badField(`${path}.parts[${index}].functionResponse.parts[${place}].fileData`, 'stands beside "inlineData"', 'each in a part of its own');
+    }
+  }
+}
+
+function checkTogether({ contents, systemInstruction, toolConfig, generationConfig: config, tools }: WireRequest, path: string): void {
+  for (const [index, { parts }] of contents.entries()) checkParts(parts, `${path}contents[${index}]`);
+  if (systemInstruction) checkParts(systemInstruction.parts, `${path}systemInstruction`);
+  const calling = toolConfig?.functionCallingConfig;
+  if (calling?.allowedFunctionNames?.length && !['ANY', 'VALIDATED'].includes(calling.mode?.toUpperCase() ?? '')) {
+    throw badField(`${path}toolConfig.functionCallingConfig.allowedFunctionNames`, 'is only for the modes "ANY" and "VALIDATED"', 'one of these modes with it, or leave it out');
+  }
+  for (const [index, { functionDeclarations }] of tools?.entries() ?? []) {
+    for (const [place, declared] of functionDeclarations?.entries() ?? []) {
+      if (declared.parameters && declared.parametersJsonSchema) {
+        throw badField(`${path}tools[${index}].functionDeclarations[${place}].parametersJsonSchema`, 'stands beside "parameters"', 'one of the two');
+      }
+    }
+  }
+  if (config?.responseSchema && config.responseJsonSchema) throw badField(`${path}generationConfig.responseJsonSchema`, 'stands beside "responseSchema"', 'one of the two');
+  const thinking = config?.thinkingConfig;
+  if (typeof thinking?.thinkingBudget === 'number' && thinking.thinkingLevel) {
+    throw badField(`${path}generationConfig.thinkingConfig.thinkingLevel`, 'stands beside "thinkingBudget"', 'one of the two');
+  }
+}
+
+/** Bounds the input from above: media is counted apart from the text it is written in. */
+function sizeOf({ contents, systemInstruction }: WireRequest, text: string): InputSize {
+  let images = 0;
+  let mediaBytes = 0;
+  let base64 = 0;
+  const add = ({ inlineData, fileData }: Pick<WirePart, 'inlineData' | 'fileData'>): void => {
+    const type = inlineData?.mimeType ?? fileData?.mimeType ?? '';
+    const length = inlineData?.data.length ?? 0;
+    base64 += length;
+    if (/^image\//i.test(type)) images += 1;
+    else mediaBytes += Math.floor((length * 3) / 4);
+  };
+  const all: readonly Pick<WireContent, 'parts'>[] = systemInstruction ? [...contents, systemInstruction] : contents;
+  for (const part of all.flatMap(({ parts }) => parts)) {
+    add(part);
+    for (const nested of part.functionResponse?.parts ?? []) add(nested);
+  }
+  return { textBytes: Buffer.byteLength(text) - base64, images, mediaBytes };
+}

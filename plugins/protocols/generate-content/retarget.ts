@@ -1,0 +1,26 @@
+/**
+ * The edits of the verbatim lane, spliced into the client's own text: the output limit where it has to be lowered or
+ * stated, and the model where the body names it. All else, the model included, stands in the address.
+ */
+import { splice, type Edit, type Retarget } from '../../../core/index.ts';
+import { GenerateCall } from './read-request.ts';
+import { toldPath } from './spelling.ts';
+
+const limitPath = ['generationConfig', 'maxOutputTokens'] as const;
+
+export function retarget(text: string, { call, model, outputLimit }: Retarget): string {
+  const edits: Edit[] = [];
+  const words = call instanceof GenerateCall ? call.words : [];
+  const path = call instanceof GenerateCall ? call.modelPath : undefined;
+  if (path) edits.push({ path: told(path, words), value: `models/${model}` });
+  if (outputLimit !== undefined && outputLimit !== call.outputLimit) edits.push({ path: told(limitPath, words), value: outputLimit });
+  return edits.length > 0 ? splice(text, edits) : text;
+}
+
+/** The path by the names the client uses. */
+function told(path: readonly [string] | readonly [string, string], words: readonly string[]): Edit['path'] {
+  const [outer, inner] = path;
+  const outerName = toldPath(outer, words);
+  if (inner === undefined) return [outerName];
+  return [outerName, toldPath(`${outer}.${inner}`, words).slice(outerName.length + 1)];
+}

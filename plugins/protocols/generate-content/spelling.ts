@@ -1,0 +1,99 @@
+/**
+ * Google reads every field in camelCase and in snake_case, and one object where a list is due. A body is read in one
+ * spelling, and how it was written is kept in words, so that the very same body can be restored. A field said in both
+ * spellings is refused: the vendor may read the one and we would go by the other.
+ */
+import { isObject } from '../../shared/vendor-bag.ts';
+import { badField, fieldPath } from '../../shared/wire-check.ts';
+
+/** Fields whose content is the client's own: its names are no spellings of ours. */
+const closed: ReadonlySet<string> = new Set([
+  'args', 'response', 'parameters', 'parametersJsonSchema', 'responseSchema', 'responseJsonSchema', 'labels', 'partMetadata',
+]);
+/** Where documentation writes the one object in place of a list of it. */
+const lists: ReadonlySet<string> = new Set(['contents', 'parts', 'tools', 'functionDeclarations', 'safetySettings']);
+
+type Path = readonly (string | number)[];
+
+const snakeCase = /^[a-z][a-z0-9]*(_[a-z][a-z0-9]*)+$/;
+
+function camel(name: string): string {
+  return name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+function snake(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+export interface Spelt {
+  /** The body with every known name in camelCase, and lists where they are due. */
+  readonly body: unknown;
+  /** How it was written, outermost first. */
+  readonly words: readonly string[];
+}
+
+/** Throws `invalid_request` where a field stands twice. */
+export function readSpelling(body: unknown): Spelt {
+  const words: string[] = [];
+  return { body: read(body, [], words), words };
+}
+
+function read(value: unknown, path: Path, words: string[]): unknown {
+  if (Array.isArray(value)) return value.map((item: unknown, index) => (typeof item === 'object' ? read(item, [...path, index], words) : item));
+  if (!isObject(value)) return value;
+  const entries = Object.entries(value).map(([name, content]): [string, unknown] => {
+    const known = snakeCase.test(name) ? camel(name) : name;
+    const place = [...path, known];
+    if (known !== name) {
+      if (Object.hasOwn(value, known)) throw badField(fieldPath([...path, name]), `stands beside "${known}"`, 'one of the two');
+      words.push(`snake:${JSON.stringify(place)}`);
+    }
+    if (typeof content !== 'object' || content === null || closed.has(known)) return [known, content];
+    if (!lists.has(known) || Array.isArray(content)) return [known, read(content, place, words)];
+    words.push(`one:${JSON.stringify(place)}`);
+    return [known, [read(content, [...place, 0], words)]];
+  });
+  return Object.fromEntries(entries);
+}
+
+function isPath(value: unknown): value is Path {
+  return Array.isArray(value) && value.every((part) => typeof part === 'string' || typeof part === 'number');
+}
+
+/** Puts a body back into the spelling it was read in; what has gone meanwhile is passed over. */
+export function writeSpelling(body: Record<string, unknown>, words: readonly string[]): Record<string, unknown> {
+  for (const word of words.toReversed()) {
+    const way = /^(snake|one):/.exec(word)?.[1];
+    const path: unknown = way === undefined ? undefined : JSON.parse(word.slice(way.length + 1));
+    if (isPath(path)) rewrite(body, path, way === 'snake');
+  }
+  return body;
+}
+
+function rewrite(body: Record<string, unknown>, path: Path, rename: boolean): void {
+  const parent = path.slice(0, -1).reduce<unknown>((value, part) => (typeof value === 'object' && value !== null ? Reflect.get(value, part) : undefined), body);
+  const name = path.at(-1);
+  if (!isObject(parent) || typeof name !== 'string' || !Object.hasOwn(parent, name)) return;
+  const value = parent[name];
+  if (rename) {
+    delete parent[name];
+    parent[snake(name)] = value;
+  } else if (Array.isArray(value) && value.length === 1) {
+    parent[name] = value[0];
+  }
+}
+
+/** A field's path as the client wrote it. */
+export function toldPath(path: string, words: readonly string[]): string {
+  let told = path;
+  for (const word of words.toReversed()) {
+    if (!word.startsWith('snake:')) continue;
+    const parts: unknown = JSON.parse(word.slice('snake:'.length));
+    if (!isPath(parts)) continue;
+    const known = fieldPath(parts);
+    if (told !== known && !told.startsWith(`${known}.`) && !told.startsWith(`${known}[`)) continue;
+    const name = String(parts.at(-1));
+    told = known.slice(0, known.length - name.length) + snake(name) + told.slice(known.length);
+  }
+  return told;
+}

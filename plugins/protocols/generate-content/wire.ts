@@ -1,0 +1,111 @@
+/**
+ * The request body of generate-content in camelCase, as `spelling.ts` gives it: every documented field with its type
+ * and range. Unknown fields pass, here and at every depth, and `null` counts as unset, as the vendor has it.
+ */
+import { z } from 'zod';
+
+function between(low: number, high: number): z.ZodNumber {
+  const range = `a number from ${low} to ${high}`;
+  return z.number(range).min(low, range).max(high, range);
+}
+
+function wholeBetween(low: number, high: number): z.ZodNumber {
+  const range = `a whole number from ${low} to ${high}`;
+  return z.int(range).min(low, range).max(high, range);
+}
+
+const anyObject = z.looseObject({});
+const name = z.string().min(1);
+
+const blob = z.looseObject({ mimeType: name, data: z.string().min(1, 'base64 data'), displayName: z.string().nullish() });
+const file = z.looseObject({ mimeType: z.string().nullish(), fileUri: name, displayName: z.string().nullish() });
+const resultPart = z.looseObject({ inlineData: blob.nullish(), fileData: file.nullish() });
+
+const part = z.looseObject({
+  text: z.string().nullish(),
+  inlineData: blob.nullish(),
+  fileData: file.nullish(),
+  functionCall: z.looseObject({ id: z.string().nullish(), name, args: anyObject.nullish() }).nullish(),
+  functionResponse: z.looseObject({ id: z.string().nullish(), name, response: anyObject.nullish(), parts: z.array(resultPart).nullish() }).nullish(),
+  executableCode: z.looseObject({ code: z.string() }).nullish(),
+  codeExecutionResult: z.looseObject({ outcome: z.string(), output: z.string().nullish() }).nullish(),
+  toolCall: anyObject.nullish(),
+  toolResponse: anyObject.nullish(),
+  thought: z.boolean().nullish(),
+  thoughtSignature: z.string('base64').nullish(),
+  videoMetadata: anyObject.nullish(),
+  mediaResolution: z.looseObject({ level: z.string().nullish() }).nullish(),
+  partMetadata: anyObject.nullish(),
+});
+
+const content = z.looseObject({ role: z.enum(['user', 'model', 'function']).nullish(), parts: z.array(part).min(1) });
+const instruction = z.looseObject({ role: z.string().nullish(), parts: z.array(part).min(1) });
+
+const declaration = z.looseObject({
+  name,
+  description: z.string().nullish(),
+  parameters: anyObject.nullish(),
+  parametersJsonSchema: anyObject.nullish(),
+});
+const tool = z.looseObject({ functionDeclarations: z.array(declaration).nullish() });
+
+const callingModes = ['AUTO', 'ANY', 'NONE', 'VALIDATED', 'MODE_UNSPECIFIED'];
+const callingMode = z.string().refine((mode) => callingModes.includes(mode.toUpperCase()), `one of ${callingModes.map((mode) => `"${mode}"`).join(', ')}`);
+const toolConfig = z.looseObject({
+  functionCallingConfig: z.looseObject({ mode: callingMode.nullish(), allowedFunctionNames: z.array(z.string()).nullish() }).nullish(),
+});
+
+const generationConfig = z.looseObject({
+  temperature: between(0, 2).nullish(),
+  topP: between(0, 1).nullish(),
+  topK: z.number('a number of tokens').nonnegative('a number of tokens').nullish(),
+  candidateCount: wholeBetween(1, 8).nullish(),
+  maxOutputTokens: z.int('a whole number of tokens, at least 1').positive('a whole number of tokens, at least 1').nullish(),
+  stopSequences: z.array(z.string()).max(5, 'an array of at most 5 strings').nullish(),
+  presencePenalty: between(-2, 2).nullish(),
+  frequencyPenalty: between(-2, 2).nullish(),
+  seed: wholeBetween(-2147483648, 2147483647).nullish(),
+  responseLogprobs: z.boolean().nullish(),
+  logprobs: wholeBetween(0, 20).nullish(),
+  responseMimeType: z.string().nullish(),
+  responseSchema: anyObject.nullish(),
+  responseJsonSchema: z.unknown().optional(),
+  responseModalities: z.array(z.string()).nullish(),
+  thinkingConfig: z
+    .looseObject({
+      includeThoughts: z.boolean().nullish(),
+      thinkingBudget: z.int('a whole number of tokens, 0 for none or -1 to leave it to the model').min(-1, 'a whole number of tokens, 0 for none or -1 to leave it to the model').nullish(),
+      thinkingLevel: z.string().nullish(),
+    })
+    .nullish(),
+  speechConfig: anyObject.nullish(),
+  imageConfig: anyObject.nullish(),
+  mediaResolution: z.string().nullish(),
+  audioTimestamp: z.boolean().nullish(),
+});
+
+const fields = {
+  systemInstruction: instruction.nullish(),
+  tools: z.array(tool).nullish(),
+  toolConfig: toolConfig.nullish(),
+  generationConfig: generationConfig.nullish(),
+  safetySettings: z.array(z.looseObject({ category: z.string(), threshold: z.string().nullish() })).nullish(),
+  cachedContent: z.string().nullish(),
+  labels: z.record(z.string(), z.string()).nullish(),
+  serviceTier: z.string().nullish(),
+  store: z.boolean().nullish(),
+};
+
+export const requestWire = z.looseObject({ contents: z.array(content).min(1), ...fields });
+/** A request to count: the contents alone, or a whole request inside. */
+export const countWire = z.looseObject({ contents: z.array(content).min(1).nullish(), generateContentRequest: requestWire.nullish(), ...fields });
+
+export type WireRequest = z.output<typeof requestWire>;
+export type WireContent = z.output<typeof content>;
+export type WirePart = z.output<typeof part>;
+export type WireBlob = z.output<typeof blob>;
+export type WireFile = z.output<typeof file>;
+export type WireCall = NonNullable<WirePart['functionCall']>;
+export type WireResult = NonNullable<WirePart['functionResponse']>;
+export type WireDeclaration = z.output<typeof declaration>;
+export type WireGeneration = z.output<typeof generationConfig>;

@@ -1,0 +1,53 @@
+/** Cache marks of this wire, `cache_control`, to canonical ones and back. The vendor takes four of them in a request. */
+import type { CanonicalRequest } from '../../../core/index.ts';
+import { leftover, nested, type Fields } from '../../shared/vendor-bag.ts';
+
+interface Mark {
+  readonly ttl?: '5m' | '30m' | '1h' | undefined;
+}
+
+export interface Marked {
+  readonly cache_control?: { readonly ttl?: '5m' | '1h' | null | undefined } | null | undefined;
+}
+
+const markFields = new Set(['type', 'ttl']);
+const mostMarks = 4;
+
+export function decodeMark({ cache_control: mark }: Marked): { cache?: Mark } {
+  return mark ? { cache: { ttl: mark.ttl ?? undefined } } : {};
+}
+
+/** Of a mark, what the canonical one does not say. */
+export function markLeft({ cache_control: mark }: Marked): Fields {
+  return mark ? nested('cache_control', leftover(mark, markFields)) : {};
+}
+
+/** Passed a thing's mark and its canonical path; the answer is to stand in `cache_control`. */
+export type MarkEncoder = (mark: Mark | undefined, path: string) => Fields | undefined;
+
+/** Encodes the marks of one request: the last four, which reach furthest, where it has more. */
+export function markEncoder(request: CanonicalRequest, lose: (path: string, reason: string) => void): MarkEncoder {
+  const paths = markedPaths(request);
+  const tooMany = new Set(paths.slice(0, Math.max(0, paths.length - mostMarks)));
+  return (mark, path) => {
+    if (!mark) return undefined;
+    if (tooMany.has(path)) {
+      lose(`${path}.cache`, `messages takes ${mostMarks} cache marks, the last ones are kept`);
+      return undefined;
+    }
+    if (mark.ttl === '30m') lose(`${path}.cache.ttl`, 'sent as "5m"');
+    return { type: 'ephemeral', ttl: mark.ttl === '30m' ? '5m' : mark.ttl };
+  };
+}
+
+function markedPaths({ tools = [], turns }: CanonicalRequest): string[] {
+  const paths = tools.flatMap((tool, index) => (tool.cache ? [`tools[${index}]`] : []));
+  for (const [index, { blocks }] of turns.entries()) {
+    for (const [position, block] of blocks.entries()) {
+      const path = `turns[${index}].blocks[${position}]`;
+      if (block.type === 'tool-result') paths.push(...block.content.flatMap((part, place) => (part.cache ? [`${path}.content[${place}]`] : [])));
+      if (block.cache) paths.push(path);
+    }
+  }
+  return paths;
+}

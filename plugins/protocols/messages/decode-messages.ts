@@ -1,0 +1,137 @@
+/** The system prompt and the messages to canonical turns, block for block. */
+import type { Block, Turn } from '../../../core/index.ts';
+import { unseal } from '../../shared/envelope.ts';
+import { leftover, nested, type Fields, type Sides } from '../../shared/vendor-bag.ts';
+import { bag, nativeVendor, protocolName } from './bag.ts';
+import { decodeMark, markLeft, type Marked } from './cache.ts';
+import { openEnvelope } from './sealed.ts';
+import { isKnownBlock } from './wire.ts';
+import type { WireBlock, WireContent, WireMedia, WireMessage, WireRequest, WireResultContent, WireSearchResult, WireText, WireThinking, WireToolResult } from './wire.ts';
+
+type TextBlock = Extract<Block, { type: 'text' }>;
+type MediaBlock = Extract<Block, { type: 'media' }>;
+
+export function decodeTurns({ system, messages }: WireRequest): Turn[] {
+  const turns = messages.map((message, index) => decodeMessage(message, `messages[${index}]`));
+  if (system === undefined || system === null) return turns;
+  return [{ role: 'system', blocks: decodeContent(system, 'system'), at: 'system', ...bag.keep({}, ['top', ...formOf(system)]) }, ...turns];
+}
+
+const messageFields = new Set(['role', 'content']);
+
+function decodeMessage(message: WireMessage, at: string): Turn {
+  return { role: message.role, blocks: decodeContent(message.content, `${at}.content`), at, ...bag.keep(leftover(message, messageFields), formOf(message.content)) };
+}
+
+function formOf(content: WireContent): string[] {
+  return typeof content === 'string' ? ['string'] : [];
+}
+
+function decodeContent(content: WireContent, at: string): Block[] {
+  if (typeof content === 'string') return [{ type: 'text', text: content, at }];
+  const blocks: Block[] = [];
+  for (const [index, block] of content.entries()) {
+    if (isKnownBlock(block) && block.type === 'redacted_thinking' && openEnvelope(block.data, blocks)) continue;
+    blocks.push({ ...decodeBlock(block, `${at}[${index}]`), at: `${at}[${index}]` });
+  }
+  return blocks;
+}
+
+function decodeBlock(block: WireBlock, at: string): Block {
+  if (!isKnownBlock(block)) return { type: 'foreign', protocol: protocolName, value: block };
+  switch (block.type) {
+    case 'text':
+      return decodeText(block);
+    case 'image':
+    case 'document':
+      return decodeMedia(block) ?? { type: 'foreign', protocol: protocolName, value: block };
+    case 'search_result':
+      return decodeSearchResult(block);
+    case 'thinking':
+    case 'redacted_thinking':
+      return decodeThinking(block);
+    case 'tool_use': {
+      const { id, name, input } = block;
+      return { type: 'tool-call', id, name, arguments: JSON.stringify(input), ...sidesOf(block, ['id', 'name', 'input']) };
+    }
+    case 'tool_result':
+      return decodeResult(block, at);
+  }
+}
+
+/** Cache mark, vendor fields and spelling of a block of which these fields are read. */
+function sidesOf(block: Marked & object, read: readonly string[], rest: Fields = {}, form: readonly string[] = []): Sides & ReturnType<typeof decodeMark> {
+  const known = new Set(['type', 'cache_control', ...read]);
+  return { ...decodeMark(block), ...bag.keep({ ...leftover(block, known), ...markLeft(block), ...rest }, form) };
+}
+
+function decodeText(block: WireText): TextBlock {
+  return { type: 'text', text: block.text, ...sidesOf(block, ['text']) };
+}
+
+const sourceFields = new Set(['type', 'media_type', 'data', 'url', 'file_id', 'content']);
+
+/** Undefined for a document that is made of blocks which are more than text. */
+function decodeMedia(block: WireMedia): MediaBlock | undefined {
+  const { source } = block;
+  const rest = nested('source', leftover(source, sourceFields));
+  const about = block.type === 'document' ? { title: block.title ?? undefined } : {};
+  const media = { type: 'media' as const, kind: block.type, ...about };
+  const sides = (form: readonly string[] = []): ReturnType<typeof sidesOf> => sidesOf(block, ['source', ...Object.keys(about)], rest, form);
+  switch (source.type) {
+    case 'base64':
+      return { ...media, source: { type: 'base64', data: source.data }, mediaType: source.media_type, ...sides() };
+    case 'text':
+      return { ...media, source: { type: 'text', text: source.data }, mediaType: source.media_type, ...sides() };
+    case 'url':
+      return { ...media, source: { type: 'url', url: source.url }, ...sides() };
+    case 'file':
+      return { ...media, source: { type: 'file', vendor: nativeVendor, id: source.file_id }, ...sides() };
+    case 'content': {
+      if (typeof source.content === 'string') return { ...media, source: { type: 'text', text: source.content }, ...sides(['content']) };
+      const texts = plainTexts(source.content);
+      return texts && { ...media, source: { type: 'text', text: texts.join('\n\n') }, ...sides(['contents', ...texts]) };
+    }
+  }
+}
+
+/** The texts of blocks that are nothing else; undefined where one is more. */
+function plainTexts(blocks: readonly Fields[]): string[] | undefined {
+  const texts = blocks.flatMap(({ type, text, ...rest }) => (type === 'text' && typeof text === 'string' && Object.keys(rest).length === 0 ? [text] : []));
+  return texts.length === blocks.length ? texts : undefined;
+}
+
+/** A search result is a text document with its address, which only this wire has a place for. */
+function decodeSearchResult(block: WireSearchResult): Block {
+  const texts = plainTexts(block.content);
+  if (!texts) return { type: 'foreign', protocol: protocolName, value: block };
+  const sides = sidesOf(block, ['source', 'title', 'content'], {}, ['search-result', block.source, ...texts]);
+  return { type: 'media', kind: 'document', source: { type: 'text', text: texts.join('\n\n') }, title: block.title, ...sides };
+}
+
+function decodeThinking(block: WireThinking): Block {
+  if (block.type === 'redacted_thinking') {
+    return { type: 'reasoning', text: '', opaque: [{ vendor: nativeVendor, kind: 'encrypted', value: block.data }], ...sidesOf(block, ['data']) };
+  }
+  const { thinking: text, signature } = block;
+  const sides = sidesOf(block, ['thinking', 'signature'], signature === null ? { signature } : {}, signature === '' ? ['empty-signature'] : []);
+  return { type: 'reasoning', text, ...(signature ? { opaque: [unseal(signature) ?? { vendor: nativeVendor, kind: 'signature', value: signature }] } : {}), ...sides };
+}
+
+function decodeResult(block: WireToolResult, at: string): Block {
+  const { tool_use_id: callId, content, is_error: isError } = block;
+  const result = { type: 'tool-result' as const, callId, isError: isError ?? undefined };
+  const read = ['tool_use_id', 'content', 'is_error'];
+  if (content === undefined || content === null) return { ...result, content: [], ...sidesOf(block, read, {}, ['no-content']) };
+  if (typeof content === 'string') return { ...result, content: [{ type: 'text', text: content, at }], ...sidesOf(block, read, {}, ['string']) };
+  const parts = content.map((part, index) => decodeResultPart(part, `${at}.content[${index}]`));
+  const known = parts.flatMap((part) => part ?? []);
+  // Parts that are no text and no media are kept with the whole.
+  return { ...result, content: known, ...sidesOf(block, read, known.length < parts.length ? { content } : {}) };
+}
+
+function decodeResultPart(part: WireResultContent, at: string): TextBlock | MediaBlock | undefined {
+  if (!isKnownBlock(part)) return undefined;
+  const decoded = decodeBlock(part, at);
+  return decoded.type === 'text' || decoded.type === 'media' ? { ...decoded, at } : undefined;
+}

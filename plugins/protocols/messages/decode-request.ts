@@ -1,0 +1,115 @@
+/**
+ * A client's request to the canonical form: the system prompt as the first turn, then one turn for each message, in
+ * order. What has no canonical name and how things were spelt is kept beside them, so that the encoder of this
+ * protocol can restore the request.
+ */
+import type { CanonicalRequest, Tool } from '../../../core/index.ts';
+import { leftover, nested, type Fields } from '../../shared/vendor-bag.ts';
+import { bag, protocolName } from './bag.ts';
+import { decodeMark, markLeft } from './cache.ts';
+import { decodeTurns } from './decode-messages.ts';
+import { isFunctionTool, type WireRequest, type WireTool, type WireToolChoice } from './wire.ts';
+
+type ToolChoice = NonNullable<CanonicalRequest['toolChoice']>;
+type Reasoning = NonNullable<CanonicalRequest['reasoning']>;
+
+/** Fields that are read into a canonical one; of those that are objects, the rest is kept below. */
+const readFields = new Set([
+  'model', 'messages', 'system', 'max_tokens', 'stream', 'temperature', 'top_p', 'top_k', 'stop_sequences', 'tools', 'tool_choice',
+  'thinking', 'output_config', 'metadata', 'service_tier',
+]);
+
+export function decodeRequest(wire: WireRequest): CanonicalRequest {
+  const thinking = decodeThinking(wire);
+  const tools = wire.tools?.map((tool, index): Tool => ({ ...decodeTool(tool), at: `tools[${index}]` }));
+  const format = wire.output_config?.format;
+  return {
+    model: wire.model,
+    stream: wire.stream ?? false,
+    turns: decodeTurns(wire),
+    tools,
+    toolChoice: decodeChoice(wire.tool_choice),
+    parallelToolCalls: parallelOf(wire.tool_choice),
+    outputLimit: wire.max_tokens ?? undefined,
+    temperature: wire.temperature ?? undefined,
+    topP: wire.top_p ?? undefined,
+    topK: wire.top_k ?? undefined,
+    stop: wire.stop_sequences ?? undefined,
+    format: format ? { type: 'schema', schema: format.schema, ...bag.keep(leftover(format, formatFields)) } : undefined,
+    reasoning: thinking.value,
+    user: wire.metadata?.user_id ?? undefined,
+    serviceTier: wire.service_tier ? tiers[wire.service_tier] : undefined,
+    ...bag.keep({ ...leftover(wire, readFields), ...partsLeft(wire), ...thinking.rest }, ['read', ...(wire.stream === false ? ['stream-false'] : []), ...thinking.form]),
+  };
+}
+
+const formatFields = new Set(['type', 'schema']);
+const tiers = { auto: 'auto', standard_only: 'default' } as const;
+
+/** Of the fields that are objects, what is not read. */
+function partsLeft(wire: WireRequest): Fields {
+  return {
+    ...nested('metadata', leftover(wire.metadata ?? {}, new Set(['user_id']))),
+    ...nested('output_config', leftover(wire.output_config ?? {}, new Set(['format', 'effort']))),
+    ...emptied('metadata', wire.metadata),
+    ...emptied('output_config', wire.output_config),
+  };
+}
+
+/** An object without members is still what the client wrote. */
+function emptied(name: string, value: object | null | undefined): Fields {
+  return value && Object.keys(value).length === 0 ? { [name]: {} } : {};
+}
+
+interface ReadThinking {
+  readonly value: Reasoning | undefined;
+  readonly rest: Fields;
+  readonly form: readonly string[];
+}
+
+const displays = { summarized: 'summary', omitted: 'none' } as const;
+const thinkingFields = new Set(['type', 'budget_tokens', 'display']);
+
+/** `thinking` says whether, `output_config.effort` how hard; each can stand alone. */
+function decodeThinking({ thinking, output_config: output }: WireRequest): ReadThinking {
+  const effort = output?.effort ?? undefined;
+  if (!thinking) return { value: effort === undefined ? undefined : { effort }, rest: {}, form: effort === undefined ? [] : ['thinking-unset'] };
+  if (thinking.type === 'between_tools') return { value: { effort }, rest: { thinking }, form: ['thinking-kept'] };
+  const rest = nested('thinking', leftover(thinking, thinkingFields));
+  if (thinking.type === 'disabled') {
+    return { value: { effort: 'none' }, rest: { ...rest, ...(effort === undefined ? {} : nested('output_config', { effort })) }, form: ['thinking-disabled'] };
+  }
+  const display = thinking.display ? displays[thinking.display] : undefined;
+  const budget = thinking.type === 'enabled' ? thinking.budget_tokens : undefined;
+  return { value: { effort, budget, display }, rest, form: [`thinking-${thinking.type}`] };
+}
+
+const functionFields = new Set(['type', 'name', 'description', 'input_schema', 'strict', 'cache_control']);
+
+function decodeTool(tool: WireTool): Tool {
+  if (!isFunctionTool(tool)) {
+    return { type: 'hosted', protocol: protocolName, kind: tool.type.startsWith('web_search_') ? 'web-search' : 'other', value: tool };
+  }
+  return {
+    type: 'function',
+    name: tool.name,
+    description: tool.description ?? undefined,
+    schema: tool.input_schema,
+    strict: tool.strict ?? undefined,
+    ...decodeMark(tool),
+    ...bag.keep({ ...leftover(tool, functionFields), ...markLeft(tool) }, tool.type === 'custom' ? ['typed'] : []),
+  };
+}
+
+const modes = { auto: 'auto', any: 'required', tool: 'one', none: 'none' } as const;
+const choiceFields = new Set(['type', 'name', 'disable_parallel_tool_use']);
+
+function decodeChoice(choice: WireToolChoice | null | undefined): ToolChoice | undefined {
+  if (!choice) return undefined;
+  return { mode: modes[choice.type], names: choice.type === 'tool' ? [choice.name] : undefined, ...bag.keep(leftover(choice, choiceFields)) };
+}
+
+function parallelOf(choice: WireToolChoice | null | undefined): boolean | undefined {
+  if (!choice || choice.type === 'none' || typeof choice.disable_parallel_tool_use !== 'boolean') return undefined;
+  return !choice.disable_parallel_tool_use;
+}

@@ -1,0 +1,138 @@
+/**
+ * Reads a client's request: the version it speaks, its shape by the wire schema, then what takes two fields to see,
+ * then the facts the gateway decides by. The canonical form is made when first asked for, since most calls go on
+ * verbatim.
+ */
+import { GatewayError } from '../../../core/index.ts';
+import type { CanonicalRequest, ClientCall, ClientHeaders, InputSize, Match, Preferences } from '../../../core/index.ts';
+import { envelopeMark } from '../../shared/envelope.ts';
+import { badField, checkWire } from '../../shared/wire-check.ts';
+import { decodeRequest } from './decode-request.ts';
+import { countWire, isFunctionTool, isKnownBlock, requestWire, type WireBlock, type WireRequest, type WireResultContent, type WireToolResult } from './wire.ts';
+
+/** A call that came in this protocol; `instanceof` tells the upstream side that no foreign request was made to fit. */
+export class MessagesCall implements ClientCall {
+  readonly model: string;
+  readonly stream: boolean;
+  readonly outputLimit: number | undefined;
+  readonly size: InputSize;
+  readonly carriesState: boolean;
+  readonly candidates = 1;
+  /** This wire always tells the usage. */
+  readonly usageWanted = true;
+  readonly framing = 'events';
+  readonly preferences: Preferences = {};
+  readonly isCount: boolean;
+  /** Tokens of thinking the client asked for in so many words: always fewer than the output limit. */
+  readonly budget: number | undefined;
+  readonly #wire: WireRequest;
+  #request: CanonicalRequest | undefined;
+
+  constructor(wire: WireRequest, text: string, isCount: boolean) {
+    this.model = wire.model;
+    this.isCount = isCount;
+    this.stream = !isCount && (wire.stream ?? false);
+    this.outputLimit = isCount ? undefined : (wire.max_tokens ?? undefined);
+    this.budget = wire.thinking?.type === 'enabled' ? wire.thinking.budget_tokens : undefined;
+    this.size = sizeOf(wire, text);
+    this.carriesState = text.includes(envelopeMark);
+    this.#wire = wire;
+  }
+
+  decode(): CanonicalRequest {
+    this.#request ??= decodeRequest(this.#wire);
+    return this.#request;
+  }
+}
+
+/** Throws `invalid_request` naming the field, or the header, at fault. */
+export function readRequest(body: unknown, text: string, match: Match, headers: ClientHeaders): MessagesCall {
+  checkVersion(headers);
+  const isCount = match.operation === 'count';
+  const wire = checkWire(isCount ? countWire : requestWire, body);
+  const usesBetas = headers[betaHeader] !== undefined;
+  checkTogether(wire, usesBetas);
+  if (!usesBetas) checkTypes(wire);
+  return new MessagesCall(wire, text, isCount);
+}
+
+const versions: ReadonlySet<string> = new Set(['2023-06-01', '2026-10-21']);
+export const versionHeader = 'anthropic-version';
+const neutralVersionHeader = 'partner-version';
+export const betaHeader = 'anthropic-beta';
+
+export function versionOf(headers: ClientHeaders): string | undefined {
+  const version = headers[versionHeader] ?? headers[neutralVersionHeader];
+  return version === undefined ? undefined : String(version);
+}
+
+function checkVersion(headers: ClientHeaders): void {
+  const version = versionOf(headers);
+  if (version !== undefined && versions.has(version)) return;
+  const told = version === undefined ? 'is missing' : `is "${version.slice(0, 40)}"`;
+  throw new GatewayError('invalid_request', `The header "${versionHeader}" ${told}: send ${[...versions].join(' or ')}.`, { param: versionHeader });
+}
+
+function checkTogether({ max_tokens: limit, thinking, tools, tool_choice: choice }: WireRequest, usesBetas: boolean): void {
+  // With a beta the budget is for a whole loop of tool calls and may be larger than one reply.
+  if (thinking?.type === 'enabled' && limit !== undefined && limit !== null && thinking.budget_tokens >= limit && !usesBetas) {
+    throw badField('thinking.budget_tokens', `is ${thinking.budget_tokens}, and "max_tokens" is ${limit}`, 'fewer tokens of thinking than "max_tokens"');
+  }
+  if (choice && choice.type !== 'none' && choice.type !== 'auto' && !tools?.length) {
+    throw badField('tool_choice', `is "${choice.type}" without any tools`, '"tools" with it, or leave it out');
+  }
+  // A set of the vendor's tools holds tools by names of their own.
+  if (choice?.type === 'tool' && tools?.every(isFunctionTool) && !tools.some(({ name }) => name === choice.name)) {
+    throw badField('tool_choice.name', `is "${choice.name}", which is not in "tools"`, 'the name of one of them');
+  }
+}
+
+/** What the vendor's own tools put among the blocks of a conversation. */
+const vendorBlock = /^(server_tool_use|container_upload|tool_reference|browser_state|\w+_tool_result)$/;
+/** The type of a vendor's tool ends in the date of its version. */
+const vendorToolType = /_\d{8}$/;
+const blockTypes = '"text", "image", "document", "search_result", "thinking", "redacted_thinking", "tool_use" or "tool_result"';
+
+/** Without a beta the types are those that are documented. */
+function checkTypes({ messages, tools }: WireRequest): void {
+  for (const [index, tool] of tools?.entries() ?? []) {
+    if (!isFunctionTool(tool) && !vendorToolType.test(tool.type)) throw badField(`tools[${index}].type`, `is "${tool.type}"`, '"custom", or the type of one of the vendor\'s tools');
+  }
+  for (const [index, { content }] of messages.entries()) {
+    if (typeof content !== 'string') checkBlocks(content, `messages[${index}].content`);
+  }
+}
+
+function checkBlocks(blocks: readonly (WireBlock | WireResultContent)[], path: string): void {
+  for (const [index, block] of blocks.entries()) {
+    if (!isKnownBlock(block)) {
+      if (!vendorBlock.test(block.type)) throw badField(`${path}[${index}].type`, `is "${block.type.slice(0, 60)}"`, blockTypes);
+    } else if (block.type === 'tool_result' && Array.isArray(block.content)) {
+      checkBlocks(block.content, `${path}[${index}].content`);
+    }
+  }
+}
+
+/** Bounds the input from above: media is counted apart from the text it is written in. */
+function sizeOf({ messages }: WireRequest, text: string): InputSize {
+  let images = 0;
+  let mediaBytes = 0;
+  let base64 = 0;
+  for (const block of messages.flatMap(({ content }) => (typeof content === 'string' ? [] : content.flatMap(withInner)))) {
+    if (!isKnownBlock(block) || (block.type !== 'image' && block.type !== 'document')) continue;
+    const length = block.source.type === 'base64' ? block.source.data.length : 0;
+    base64 += length;
+    if (block.type === 'image') images += 1;
+    else mediaBytes += Math.floor((length * 3) / 4);
+  }
+  return { textBytes: Buffer.byteLength(text) - base64, images, mediaBytes };
+}
+
+/** A block, and those inside it where it is the result of a tool. */
+function withInner(block: WireBlock): (WireBlock | WireResultContent)[] {
+  return isKnownBlock(block) && block.type === 'tool_result' ? [block, ...contentOf(block)] : [block];
+}
+
+function contentOf({ content }: WireToolResult): readonly WireResultContent[] {
+  return Array.isArray(content) ? content : [];
+}

@@ -1,0 +1,144 @@
+/**
+ * The request body of messages as clients send it: every documented field with its type and range. Unknown fields
+ * pass, here and at every depth, since clients send fields of vendor betas; blocks and tools of unknown types are
+ * read as objects and looked at by `read-request.ts`.
+ */
+import { z } from 'zod';
+
+function between(low: number, high: number): z.ZodNumber {
+  const range = `a number from ${low} to ${high}`;
+  return z.number(range).min(low, range).max(high, range);
+}
+
+const anyObject = z.looseObject({});
+const cacheControl = z.looseObject({ type: z.literal('ephemeral'), ttl: z.enum(['5m', '1h']).nullish() }).nullish();
+
+const text = z.looseObject({ type: z.literal('text'), text: z.string(), cache_control: cacheControl });
+
+const urlSource = z.looseObject({ type: z.literal('url'), url: z.string().min(1) });
+const fileSource = z.looseObject({ type: z.literal('file'), file_id: z.string().min(1) });
+const imageType = z.enum(['image/jpeg', 'image/png', 'image/gif', 'image/webp']);
+const image = z.looseObject({
+  type: z.literal('image'),
+  source: z.discriminatedUnion('type', [z.looseObject({ type: z.literal('base64'), media_type: imageType, data: z.string().min(1) }), urlSource, fileSource]),
+  cache_control: cacheControl,
+});
+const document = z.looseObject({
+  type: z.literal('document'),
+  source: z.discriminatedUnion('type', [
+    z.looseObject({ type: z.literal('base64'), media_type: z.literal('application/pdf'), data: z.string().min(1) }),
+    z.looseObject({ type: z.literal('text'), media_type: z.literal('text/plain'), data: z.string() }),
+    z.looseObject({ type: z.literal('content'), content: z.union([z.string(), z.array(z.looseObject({ type: z.string() }))], 'a string, or an array of blocks') }),
+    urlSource,
+    fileSource,
+  ]),
+  title: z.string().nullish(),
+  context: z.string().nullish(),
+  cache_control: cacheControl,
+});
+const searchResult = z.looseObject({ type: z.literal('search_result'), source: z.string(), title: z.string(), content: z.array(text), cache_control: cacheControl });
+
+const thinking = z.looseObject({ type: z.literal('thinking'), thinking: z.string(), signature: z.string().nullish() });
+const redactedThinking = z.looseObject({ type: z.literal('redacted_thinking'), data: z.string() });
+const toolUse = z.looseObject({ type: z.literal('tool_use'), id: z.string().min(1), name: z.string().min(1), input: anyObject, cache_control: cacheControl });
+
+const knownTypes = new Set(['text', 'image', 'document', 'search_result', 'thinking', 'redacted_thinking', 'tool_use', 'tool_result']);
+/** What a vendor's own tools and betas put between the others. */
+const otherBlock = z.looseObject({ type: z.string().refine((type) => !knownTypes.has(type), { abort: true, message: 'a known block' }) });
+
+const resultContent = z.union([z.discriminatedUnion('type', [text, image, document, searchResult]), otherBlock]);
+const toolResult = z.looseObject({
+  type: z.literal('tool_result'),
+  tool_use_id: z.string('the id of the tool_use block this answers').min(1, 'the id of the tool_use block this answers'),
+  content: z.union([z.string(), z.array(resultContent)], 'a string, or an array of blocks').nullish(),
+  is_error: z.boolean().nullish(),
+  cache_control: cacheControl,
+});
+
+const knownBlock = z.discriminatedUnion('type', [text, image, document, searchResult, thinking, redactedThinking, toolUse, toolResult]);
+const content = z.union([z.string(), z.array(z.union([knownBlock, otherBlock]))], 'a string, or an array of content blocks');
+
+const nameRule = 'a name of at most 128 letters, digits, underscores and dashes';
+const functionTool = z.looseObject({
+  type: z.literal('custom').nullish(),
+  name: z.string(nameRule).regex(/^[A-Za-z0-9_-]{1,128}$/, nameRule),
+  description: z.string().nullish(),
+  input_schema: z.looseObject({ type: z.literal('object') }),
+  strict: z.boolean().nullish(),
+  cache_control: cacheControl,
+});
+/** Tools of a versioned type, which the vendor runs or at least defines itself. */
+const vendorTool = z.looseObject({ type: z.string().refine((type) => type !== 'custom', { abort: true, message: 'a type of the vendor' }), name: z.string().nullish() });
+
+const switchOff = z.boolean().nullish();
+const toolChoice = z.discriminatedUnion('type', [
+  z.looseObject({ type: z.literal('auto'), disable_parallel_tool_use: switchOff }),
+  z.looseObject({ type: z.literal('any'), disable_parallel_tool_use: switchOff }),
+  z.looseObject({ type: z.literal('tool'), name: z.string().min(1), disable_parallel_tool_use: switchOff }),
+  z.looseObject({ type: z.literal('none') }),
+]);
+
+const budget = 'a whole number of tokens, at least 1024';
+const display = z.enum(['summarized', 'omitted']).nullish();
+const thinkingConfig = z.discriminatedUnion('type', [
+  z.looseObject({ type: z.literal('enabled'), budget_tokens: z.int(budget).min(1024, budget), display }),
+  z.looseObject({ type: z.literal('adaptive'), display }),
+  z.looseObject({ type: z.literal('disabled') }),
+  z.looseObject({ type: z.literal('between_tools') }),
+]);
+
+const outputConfig = z.looseObject({
+  effort: z.enum(['low', 'medium', 'high', 'xhigh', 'max']).nullish(),
+  format: z.looseObject({ type: z.literal('json_schema'), schema: anyObject }).nullish(),
+});
+
+const modelId = 'a model id of the form <provider>/<model_name>';
+const limit = 'a whole number of tokens';
+
+const fields = {
+  model: z.string(modelId).regex(/^[^/]+\/.+$/s, modelId),
+  messages: z.array(z.looseObject({ role: z.enum(['user', 'assistant', 'system']), content })).min(1),
+  system: z.union([z.string(), z.array(z.discriminatedUnion('type', [text]))], 'a string, or an array of text blocks').nullish(),
+  stream: z.boolean().nullish(),
+  temperature: between(0, 1).nullish(),
+  top_p: between(0, 1).nullish(),
+  top_k: z.int('a whole number, 0 or more').nonnegative('a whole number, 0 or more').nullish(),
+  stop_sequences: z.array(z.string()).nullish(),
+  tools: z.array(z.union([functionTool, vendorTool])).nullish(),
+  tool_choice: toolChoice.nullish(),
+  thinking: thinkingConfig.nullish(),
+  output_config: outputConfig.nullish(),
+  metadata: z.looseObject({ user_id: z.string().nullish() }).nullish(),
+  service_tier: z.enum(['auto', 'standard_only']).nullish(),
+  cache_control: cacheControl,
+};
+
+/** A limit of 0 is allowed: the prompt is cached, and nothing is said. */
+const tokenLimit = z.int(limit).nonnegative(limit);
+export const requestWire = z.looseObject({ ...fields, max_tokens: tokenLimit });
+/** A count generates nothing, and needs no limit. */
+export const countWire = z.looseObject({ ...fields, max_tokens: tokenLimit.nullish() });
+
+export type WireRequest = z.output<typeof countWire>;
+export type WireMessage = WireRequest['messages'][number];
+export type WireContent = WireMessage['content'];
+export type WireBlock = Exclude<WireContent, string>[number];
+export type WireKnownBlock = z.output<typeof knownBlock>;
+export type WireText = z.output<typeof text>;
+export type WireMedia = z.output<typeof image> | z.output<typeof document>;
+export type WireSearchResult = z.output<typeof searchResult>;
+export type WireToolUse = z.output<typeof toolUse>;
+export type WireToolResult = z.output<typeof toolResult>;
+export type WireResultContent = z.output<typeof resultContent>;
+export type WireThinking = z.output<typeof thinking> | z.output<typeof redactedThinking>;
+export type WireTool = NonNullable<WireRequest['tools']>[number];
+export type WireFunctionTool = z.output<typeof functionTool>;
+export type WireToolChoice = z.output<typeof toolChoice>;
+
+export function isKnownBlock(block: WireBlock | WireResultContent): block is WireKnownBlock {
+  return knownTypes.has(block.type);
+}
+
+export function isFunctionTool(tool: WireTool): tool is WireFunctionTool {
+  return tool.type === undefined || tool.type === null || tool.type === 'custom';
+}

@@ -1,0 +1,143 @@
+/**
+ * A vendor's reply to canonical events: event by event, or a whole response taken item by item. It runs on every
+ * event of every stream, for metering if for nothing else, so the guards are written out by hand. Events of kinds
+ * that are not in the table bring nothing that the whole item does not say again.
+ */
+import { GatewayError, type CanonicalEvent, type ClientCall, type EventDecoder, type WireEvent } from '../../../core/index.ts';
+import { readVendorError } from '../../shared/openai-error.ts';
+import { isObject, type Fields } from '../../shared/vendor-bag.ts';
+import { bag } from './bag.ts';
+import { decodeFinish } from './finish.ts';
+import { ReplyItems } from './reply-items.ts';
+import { ToolNames } from './tool-names.ts';
+import { decodeUsage } from './usage.ts';
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function list(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+type Take = (items: ReplyItems, event: Fields) => void;
+
+const takes: Readonly<Record<string, Take>> = {
+  'response.output_item.added': (items, { output_index: index, item }) => void (isObject(item) && items.add(index, item)),
+  'response.output_item.done': (items, { output_index: index, item }) => void (isObject(item) && items.done(index, item)),
+  'response.output_text.delta': (items, { output_index: index, content_index: part, delta, logprobs }) => items.say(index, part, 'text', text(delta), list(logprobs)),
+  'response.refusal.delta': (items, { output_index: index, content_index: part, delta }) => items.say(index, part, 'refusal', text(delta)),
+  'response.output_text.annotation.added': (items, { output_index: index, content_index: part, annotation }) => items.annotate(index, part, annotation),
+  'response.content_part.done': (items, { output_index: index, content_index: position, part }) => {
+    if (isObject(part) && part['type'] !== 'reasoning_text') items.endPart(index, position, part);
+  },
+  'response.reasoning_summary_text.delta': (items, { output_index: index, summary_index: part, delta }) => items.reason(index, 'summary', part, text(delta)),
+  'response.reasoning_text.delta': (items, { output_index: index, content_index: part, delta }) => items.reason(index, 'content', part, text(delta)),
+  'response.function_call_arguments.delta': (items, { output_index: index, delta }) => items.argue(index, false, text(delta)),
+  'response.custom_tool_call_input.delta': (items, { output_index: index, delta }) => items.argue(index, true, text(delta)),
+};
+
+/** Events that hold the whole response, the last of them with its end. */
+const lifecycle = new Set(['response.created', 'response.queued', 'response.in_progress', 'response.completed', 'response.incomplete', 'response.failed', 'response.cancelled']);
+
+/** Errors of a response that are about what the caller sent: the vendor's words are what helps. */
+const callersFault = /^(invalid_|image_|unsupported_image|empty_image|bio_policy|content_policy|context_length_exceeded|failed_to_download_image)/;
+
+/** What a response says of the call rather than of itself, or what is told by events of its own. */
+const ownWords = new Set([
+  'id', 'object', 'created_at', 'completed_at', 'status', 'error', 'incomplete_details', 'output', 'output_text', 'usage', 'model', 'billing', 'background', 'conversation',
+  'previous_response_id', 'store', 'tools', 'tool_choice', 'instructions', 'metadata', 'user', 'safety_identifier', 'prompt', 'text', 'tool_usage', 'max_output_tokens',
+]);
+
+export class ReplyDecoder implements EventDecoder {
+  readonly #call: ClientCall;
+  readonly #items: ReplyItems;
+  #names: ToolNames | undefined;
+  #events: CanonicalEvent[] = [];
+  #started = false;
+  #over = false;
+
+  constructor(call: ClientCall) {
+    this.#call = call;
+    this.#items = new ReplyItems((event) => void this.#events.push(event), () => (this.#names ??= new ToolNames(call.decode())));
+  }
+
+  push({ event, data }: WireEvent): CanonicalEvent[] {
+    this.#events = [];
+    if (!this.#over && data !== '[DONE]') this.#take(parsed(data), event);
+    return this.#events;
+  }
+
+  end(): CanonicalEvent[] {
+    this.#events = [];
+    this.#items.close();
+    this.#over = true;
+    return this.#events;
+  }
+
+  /** A whole response at once. Throws where it is none. */
+  whole(body: unknown): CanonicalEvent[] {
+    if (!isObject(body) || !(Array.isArray(body['output']) || body['error'])) throw new GatewayError('upstream_failed', 'The provider sent a reply that is no response.');
+    this.#events = [];
+    if (Array.isArray(body['output'])) this.#follow(body);
+    else this.#fail(body);
+    return this.#events;
+  }
+
+  #take(event: unknown, name: string | undefined): void {
+    if (!isObject(event)) return this.#fail({ message: 'The provider sent an event that could not be read.' });
+    const type = text(event['type']) || (name ?? '');
+    const take = takes[type];
+    if (take) return take(this.#items, event);
+    if (lifecycle.has(type) && isObject(event['response'])) return this.#follow(event['response']);
+    if (type === 'keepalive') this.#events.push({ type: 'ping' });
+    // OpenAI nests the error in its event; its own documents have it flat.
+    if (type === 'error' || isObject(event['error'])) this.#fail(event);
+  }
+
+  #follow(response: Fields): void {
+    if (!this.#started) this.#start(response);
+    const { status } = response;
+    if (status === 'queued' || status === 'in_progress') return;
+    if (!this.#items.any) {
+      for (const [index, item] of list(response['output']).entries()) if (isObject(item)) this.#items.done(index, item);
+    }
+    this.#items.close();
+    const usage = decodeUsage(response);
+    if (usage) this.#events.push({ type: 'usage', usage });
+    const reason = decodeFinish(response, this.#items);
+    if (!reason) return this.#fail(response);
+    this.#over = true;
+    this.#events.push({ type: 'finish', candidate: 0, reason }, { type: 'response-end' });
+  }
+
+  #start(response: Fields): void {
+    const { id, model, created_at: created } = response;
+    this.#started = true;
+    this.#events.push({
+      type: 'response-start',
+      ...(typeof id === 'string' && id !== '' ? { id } : {}),
+      ...(typeof model === 'string' ? { model } : {}),
+      ...(typeof created === 'number' ? { created: Math.floor(created) } : {}),
+      ...bag.keep(Object.fromEntries(Object.entries(response).filter(([name, value]) => value !== null && !ownWords.has(name)))),
+    });
+  }
+
+  #fail(body: Fields): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#items.close();
+    const { error } = body;
+    const { message = 'The provider broke off its reply and did not say why.', code, status } = readVendorError({ error: isObject(error) ? error : body });
+    const fault = status ?? (code !== undefined && callersFault.test(code) ? 400 : undefined);
+    this.#events.push({ type: 'error', message, ...(code === undefined ? {} : { code }), ...(fault === undefined ? {} : { status: fault }) });
+  }
+}
+
+function parsed(data: string): unknown {
+  try {
+    return JSON.parse(data);
+  } catch {
+    return undefined;
+  }
+}

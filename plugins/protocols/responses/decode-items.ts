@@ -1,0 +1,176 @@
+/**
+ * Input items to canonical turns. What an assistant did in one go (it reasoned, spoke, called tools) is several items
+ * here and one turn there: other wires hold that the results follow on the whole of it. Each block remembers how its
+ * item was written, so that the items can be restored one for one.
+ */
+import type { Block, Opaque, Turn } from '../../../core/index.ts';
+import { leftover, nested, type Fields } from '../../shared/vendor-bag.ts';
+import { bag, protocolName } from './bag.ts';
+import { decodeContent } from './decode-parts.ts';
+import { headForm, plainHead } from './item-head.ts';
+import type { ReadItem } from './read-items.ts';
+import { readSealed, type Sealed } from './sealed.ts';
+import type { ToolNames } from './tool-names.ts';
+import type { WireCallOutput, WireCustomCall, WireFunctionCall, WireImageCall, WireMessage, WireReasoning } from './wire.ts';
+
+interface Reading {
+  readonly names: ToolNames;
+  /** State that belongs to tool calls, by their ids. */
+  readonly sealed: ReadonlyMap<string, readonly Opaque[]>;
+}
+
+export function decodeItems(items: readonly ReadItem[], names: ToolNames): Turn[] {
+  const reading: Reading = { names, sealed: sealedCalls(items) };
+  const turns: Turn[] = [];
+  for (const [index, read] of items.entries()) {
+    const last = turns.at(-1);
+    if (belongsBefore(read, last)) continue;
+    const turn = decodeItem(read, `input[${index}]`, reading);
+    if (!turn) continue;
+    if (last?.role === 'assistant' && turn.role === 'assistant' && last.blocks.length > 0 && turn.blocks.length > 0) last.blocks.push(...turn.blocks);
+    else turns.push(turn);
+  }
+  return turns;
+}
+
+function sealedOf(read: ReadItem): Sealed | undefined {
+  return read.kind === 'reasoning' && read.item.encrypted_content ? readSealed(read.item.encrypted_content) : undefined;
+}
+
+/** Gives the state of text or a picture back to it; whether the item was such state. */
+function belongsBefore(read: ReadItem, last: Turn | undefined): boolean {
+  const sealed = sealedOf(read);
+  if (sealed?.owner !== 'block') return false;
+  const block = last?.role === 'assistant' ? last.blocks.at(-1) : undefined;
+  if (block?.type !== 'text' && block?.type !== 'media') return false;
+  block.opaque = [...(block.opaque ?? []), sealed.opaque];
+  return true;
+}
+
+function sealedCalls(items: readonly ReadItem[]): Map<string, Opaque[]> {
+  const calls = new Map<string, Opaque[]>();
+  for (const read of items) {
+    const { opaque, owner } = sealedOf(read) ?? {};
+    if (opaque && typeof owner === 'object') calls.set(owner.call, [...(calls.get(owner.call) ?? []), opaque]);
+  }
+  return calls;
+}
+
+function decodeItem(read: ReadItem, at: string, reading: Reading): Turn | undefined {
+  switch (read.kind) {
+    case 'message':
+      return decodeMessage(read.item, at);
+    case 'function-call':
+    case 'custom-call':
+      return acted(decodeCall(read.item, at, reading), at);
+    case 'call-output':
+      return { role: 'tool', blocks: [decodeOutput(read.item, at)], at };
+    case 'reasoning': {
+      const block = decodeReasoning(read.item, at);
+      return block && acted(block, at);
+    }
+    case 'image-call':
+      return acted(decodeImageCall(read.item, at), at);
+    case 'other':
+      return acted({ type: 'foreign', protocol: protocolName, value: read.item, at }, at);
+  }
+}
+
+function acted(block: Block, at: string): Turn {
+  return { role: 'assistant', blocks: [block], at };
+}
+
+const messageFields = new Set([...plainHead, 'role', 'content']);
+
+function decodeMessage(message: WireMessage, at: string): Turn {
+  const { role, content } = message;
+  const blocks: Block[] = decodeContent(content, `${at}.content`, role);
+  const rest = leftover(message, messageFields);
+  const form = [...headForm(message, ['type', 'id', 'status']), ...(typeof content === 'string' ? ['string'] : [])];
+  const [first, ...others] = blocks;
+  if (role !== 'assistant' || !first) return { role, blocks, at, ...bag.keep(rest, form) };
+  const opening = { ...first, ...bag.keep({ ...bag.fields(first), ...nested('item', rest) }, ['message', ...form, ...bag.form(first)]) };
+  return { role, blocks: [opening, ...others], at };
+}
+
+const callFields = new Set([...plainHead, 'call_id', 'name', 'namespace', 'arguments', 'input']);
+
+function decodeCall(item: WireFunctionCall | WireCustomCall, at: string, { names, sealed }: Reading): Block {
+  const namespace = item.namespace ?? undefined;
+  const name = names.canonicalOf({ name: item.name, namespace });
+  const opaque = sealed.get(item.call_id);
+  const custom = item.type === 'custom_tool_call';
+  return {
+    type: 'tool-call',
+    id: item.call_id,
+    name,
+    arguments: custom ? item.input : item.arguments,
+    ...(custom ? { custom } : {}),
+    namespace,
+    ...(opaque ? { opaque: [...opaque] } : {}),
+    at,
+    ...bag.keep(leftover(item, callFields), [...headForm(item), ...(name === item.name ? [] : [`name=${item.name}`])]),
+  };
+}
+
+const outputFields = new Set([...plainHead, 'call_id', 'output']);
+
+function decodeOutput(item: WireCallOutput, at: string): Block {
+  const { output } = item;
+  const content = decodeContent(output, `${at}.output`, 'tool').map((block) => (block.type === 'refusal' ? { type: 'text' as const, text: block.text, at: block.at } : block));
+  return {
+    type: 'tool-result',
+    callId: item.call_id,
+    content,
+    ...(item.type === 'custom_tool_call_output' ? { custom: true } : {}),
+    at,
+    ...bag.keep(leftover(item, outputFields), [...headForm(item), ...(typeof output === 'string' ? ['string'] : [])]),
+  };
+}
+
+/** Between the parts of a summary, where they are told as one text. */
+export const partBreak = '\n\n';
+const partFields = new Set(['type', 'text']);
+
+/** Undefined for an item that only brought the state of a tool call. */
+function decodeReasoning(item: WireReasoning, at: string): Block | undefined {
+  const { summary, content, encrypted_content: encrypted } = item;
+  const sealed = encrypted ? readSealed(encrypted) : undefined;
+  if (typeof sealed?.owner === 'object') return undefined;
+  const raw = !summary?.length && content?.length;
+  const parts = (raw ? content : summary) ?? [];
+  const texts = parts.map(({ text }) => text);
+  const known = new Set([...plainHead, raw ? 'content' : 'summary', ...(encrypted ? ['encrypted_content'] : []), ...(raw && summary?.length === 0 ? ['summary'] : [])]);
+  const form = [
+    ...headForm(item),
+    ...(raw ? ['content'] : []),
+    ...(summary ? [`summary=${summary.length}`] : []),
+    `parts=${texts.map(({ length }) => length).join()}`,
+  ];
+  const left = parts.map((part) => leftover(part, partFields));
+  const typeless = parts.some(({ type }) => type === undefined) ? ['typeless'] : [];
+  const rest: Fields = { ...leftover(item, known), ...(left.some((fields) => Object.keys(fields).length > 0) ? { parts: left } : {}) };
+  return {
+    type: 'reasoning',
+    text: texts.join(partBreak),
+    ...(raw ? {} : { summary: true }),
+    ...(sealed ? { opaque: [sealed.opaque] } : {}),
+    at,
+    ...bag.keep(rest, [...form, ...typeless]),
+  };
+}
+
+const imageFields = new Set([...plainHead, 'result', 'output_format']);
+
+/** A picture the vendor made earlier, which its client sends again. */
+function decodeImageCall(item: WireImageCall, at: string): Block {
+  const format = item.output_format ?? undefined;
+  return {
+    type: 'media',
+    kind: 'image',
+    source: { type: 'base64', data: item.result ?? '' },
+    mediaType: `image/${format ?? 'png'}`,
+    at,
+    ...bag.keep(leftover(item, imageFields), ['image-call', ...headForm(item), ...(format ? [`format=${format}`] : [])]),
+  };
+}

@@ -1,0 +1,118 @@
+/**
+ * A client's request to the canonical form. What has no canonical name and how things were spelt is kept beside them,
+ * so that the encoder of this protocol can restore the request.
+ */
+import type { CanonicalRequest, Turn } from '../../../core/index.ts';
+import { leftover, nested, type Fields } from '../../shared/vendor-bag.ts';
+import { bag } from './bag.ts';
+import { decodeItems } from './decode-items.ts';
+import { decodeChoice, decodeTools } from './decode-tools.ts';
+import type { ReadRequest } from './read-request.ts';
+import { ToolNames } from './tool-names.ts';
+import type { WireFormat, WireRequest } from './wire.ts';
+
+type Format = NonNullable<CanonicalRequest['format']>;
+
+/** Fields that are read into a canonical one, whole or in part, or kept as a spelling. */
+const readFields = new Set([
+  'model', 'input', 'instructions', 'stream', 'tools', 'parallel_tool_calls', 'max_output_tokens', 'temperature', 'top_p', 'top_logprobs', 'metadata', 'user', 'service_tier',
+  'prompt_cache_key', 'store', 'background', 'include', 'reasoning', 'text', 'safety_identifier', 'provider',
+]);
+
+export const encryptedReasoning = 'reasoning.encrypted_content';
+export const textLogprobs = 'message.output_text.logprobs';
+/** What a client may ask to be included that is a matter of course here, or has a canonical name. */
+const knownIncludes = new Set([encryptedReasoning, textLogprobs]);
+
+export function decodeRequest({ wire, items, tools: readTools }: ReadRequest): CanonicalRequest {
+  const tools = decodeTools(readTools);
+  const toolChoice = decodeChoice(wire.tool_choice);
+  const head: CanonicalRequest = {
+    model: wire.model,
+    stream: wire.stream ?? false,
+    turns: [],
+    tools,
+    toolChoice,
+    parallelToolCalls: wire.parallel_tool_calls ?? undefined,
+    outputLimit: wire.max_output_tokens ?? undefined,
+    temperature: wire.temperature ?? undefined,
+    topP: wire.top_p ?? undefined,
+    logprobs: wire.top_logprobs || wire.include?.includes(textLogprobs) ? { top: wire.top_logprobs || undefined } : undefined,
+    format: decodeFormat(wire.text?.format),
+    verbosity: wire.text?.verbosity ?? undefined,
+    reasoning: decodeReasoning(wire.reasoning),
+    user: wire.user ?? wire.safety_identifier ?? undefined,
+    metadata: wire.metadata ?? undefined,
+    serviceTier: wire.service_tier ?? undefined,
+    cacheKey: wire.prompt_cache_key ?? undefined,
+    ...bag.keep(leftFields(wire, toolChoice !== undefined), ['read', ...spelling(wire)]),
+  };
+  return { ...head, turns: [...decodeInstructions(wire), ...decodeInput(wire, items, new ToolNames(head))] };
+}
+
+function decodeInstructions({ instructions }: WireRequest): Turn[] {
+  if (!instructions) return [];
+  const at = 'instructions';
+  return [{ role: 'system', blocks: [{ type: 'text', text: instructions, at }], at, ...bag.keep({}, ['instructions']) }];
+}
+
+function decodeInput({ input }: WireRequest, items: ReadRequest['items'], names: ToolNames): Turn[] {
+  if (typeof input !== 'string') return decodeItems(items, names);
+  return [{ role: 'user', blocks: [{ type: 'text', text: input, at: 'input' }], at: 'input', ...bag.keep({}, ['input']) }];
+}
+
+/** Spellings that say no more than others do, or what the gateway, which keeps nothing, does anyway. */
+function spelling(wire: WireRequest): string[] {
+  const form: string[] = [];
+  if (wire.stream === false) form.push('stream-false');
+  if (wire.background === false) form.push('background-false');
+  if (wire.instructions === '') form.push('instructions-empty');
+  if (wire.input === undefined) form.push('no-input');
+  if (wire.top_logprobs === 0) form.push('top-logprobs-zero');
+  if (typeof wire.store === 'boolean') form.push(`store=${wire.store}`);
+  if (wire.truncation === 'disabled') form.push('truncation-disabled');
+  if (typeof wire.user !== 'string' && typeof wire.safety_identifier === 'string') form.push('safety-identifier');
+  if (wire.include) form.push('include', ...wire.include.map((name) => `include=${name}`));
+  if (wire.reasoning) form.push('reasoning');
+  if (wire.reasoning?.summary) form.push(`summary=${wire.reasoning.summary}`);
+  if (wire.text) form.push('text');
+  if (wire.text?.format?.type === 'text') form.push('format-text');
+  return form;
+}
+
+const reasoningFields = new Set(['effort', 'summary']);
+const textFields = new Set(['format', 'verbosity']);
+const plainFormat = new Set(['type']);
+const schemaFormat = new Set(['type', 'name', 'description', 'schema', 'strict']);
+
+/** What has no canonical name; of fields that are read in part, the rest. */
+function leftFields(wire: WireRequest, choiceRead: boolean): Fields {
+  const known = new Set(readFields);
+  if (choiceRead) known.add('tool_choice');
+  if (wire.truncation === 'disabled') known.add('truncation');
+  const { provider: _preferences, ...vendorsOwn } = wire;
+  const include = wire.include?.filter((name) => !knownIncludes.has(name)) ?? [];
+  const format = wire.text?.format;
+  return {
+    ...leftover(vendorsOwn, known),
+    ...(include.length > 0 ? { include } : {}),
+    ...nested('reasoning', leftover(wire.reasoning ?? {}, reasoningFields)),
+    ...nested('text', { ...leftover(wire.text ?? {}, textFields), ...nested('format', format && format.type !== 'json_schema' ? leftover(format, plainFormat) : {}) }),
+    ...(typeof wire.user === 'string' && typeof wire.safety_identifier === 'string' ? { safety_identifier: wire.safety_identifier } : {}),
+    ...(wire.input === null ? { input: null } : {}),
+  };
+}
+
+function decodeReasoning(reasoning: WireRequest['reasoning']): CanonicalRequest['reasoning'] {
+  if (!reasoning) return undefined;
+  const { effort, summary } = reasoning;
+  return effort || summary ? { effort: effort ?? undefined, display: summary ? 'summary' : undefined } : undefined;
+}
+
+function decodeFormat(format: WireFormat | null | undefined): Format | undefined {
+  if (!format) return undefined;
+  if (format.type === 'text') return { type: 'text' };
+  if (format.type === 'json_object') return { type: 'json' };
+  const { name, description, schema, strict } = format;
+  return { type: 'schema', name, description: description ?? undefined, schema, strict: strict ?? undefined, ...bag.keep(leftover(format, schemaFormat)) };
+}

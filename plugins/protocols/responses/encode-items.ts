@@ -1,0 +1,191 @@
+/**
+ * Canonical turns as input items. What this protocol read is restored item by item; what another one read becomes
+ * messages, calls, their outputs, and such reasoning as the model's vendor sealed itself.
+ */
+import type { Block, Model, Turn } from '../../../core/index.ts';
+import { isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
+import { bag, protocolName } from './bag.ts';
+import { partBreak } from './decode-items.ts';
+import type { SpokenBlock } from './decode-parts.ts';
+import { encodePart, joinParts } from './encode-parts.ts';
+import { headOf, spelt } from './item-head.ts';
+import { fittingName, shortHash, type ToolNames } from './tool-names.ts';
+
+/** What the encoding of one request goes by. */
+export interface Encoding {
+  /** Whether the request was read in this protocol: then what the client wrote is restored. */
+  readonly own: boolean;
+  readonly model: Model;
+  /** The owner of the model: the only one who understands state that was sealed for it. */
+  readonly owner: string;
+  readonly names: ToolNames;
+  /** Ids of calls to custom tools: their results are items of another kind. */
+  readonly customCalls: ReadonlySet<string>;
+  lose(path: string, reason: string): void;
+}
+
+type Kind<Type extends Block['type']> = Extract<Block, { type: Type }>;
+
+/** A message being put together, until something else than speech follows. */
+interface Message {
+  readonly parts: Fields[];
+  readonly sides: { readonly fields: Fields; readonly form: readonly string[] };
+}
+
+type Entry = { readonly path: string } & ({ readonly item: Fields } | { readonly message: Message });
+
+export function customCallsOf(turns: readonly Turn[]): Set<string> {
+  return new Set(turns.flatMap(({ blocks }) => blocks.flatMap((block) => (block.type === 'tool-call' && block.custom ? [block.id] : []))));
+}
+
+export function encodeItems(turns: readonly Turn[], encoding: Encoding): Fields[] {
+  return turns.flatMap((turn, index) => (bag.form(turn).includes('instructions') ? [] : encodeTurn(turn, `turns[${index}]`, encoding)));
+}
+
+function encodeTurn(turn: Turn, at: string, encoding: Encoding): Fields[] {
+  const entries: Entry[] = [];
+  let open: Message | undefined;
+  if (turn.name !== undefined) encoding.lose(`${at}.name`, 'responses has no names for participants');
+  if (turn.blocks.length === 0 && encoding.own) entries.push({ path: at, message: { parts: [], sides: turnSides(turn) } });
+  for (const [position, block] of turn.blocks.entries()) {
+    const path = `${at}.blocks[${position}]`;
+    if ('opaque' in block && block.opaque && block.type !== 'reasoning') encoding.lose(`${path}.opaque`, 'sealed state is only given back to the vendor it came from');
+    if (isSpoken(block)) {
+      if (!open || bag.form(block).includes('message')) {
+        open = { parts: [], sides: messageSides(turn, block) };
+        entries.push({ path, message: open });
+      }
+      const part = encodePart(block, turn.role, path, encoding);
+      if (part) open.parts.push(bag.form(block).includes('message') ? withoutItem(part) : part);
+      continue;
+    }
+    open = undefined;
+    const item = encodeBlock(block, path, encoding);
+    if (item) entries.push({ path, item });
+  }
+  return withoutLooseReasoning(entries, encoding).flatMap((entry) => ('item' in entry ? [entry.item] : encodeMessage(entry.message, turn, encoding)));
+}
+
+function isSpoken(block: Block): block is SpokenBlock {
+  return block.type === 'text' || block.type === 'refusal' || (block.type === 'media' && !bag.form(block).includes('image-call'));
+}
+
+function turnSides(turn: Turn): Message['sides'] {
+  return { fields: bag.fields(turn), form: bag.form(turn) };
+}
+
+/** An assistant's message, one of several items of its turn, is remembered on its first block. */
+function messageSides(turn: Turn, block: SpokenBlock): Message['sides'] {
+  const form = bag.form(block);
+  const { item } = bag.fields(block);
+  return form.includes('message') ? { fields: isObject(item) ? item : {}, form } : turnSides(turn);
+}
+
+/** The vendor refuses reasoning that nothing follows: what it led to was lost, or never came. */
+function withoutLooseReasoning(entries: Entry[], { own, lose }: Encoding): Entry[] {
+  const kept = entries.filter((entry) => own || 'item' in entry || entry.message.parts.length > 0);
+  for (let last = kept.at(-1); !own && last && 'item' in last && last.item['type'] === 'reasoning'; last = kept.at(-1)) {
+    lose(last.path, 'what it led to is not there');
+    kept.pop();
+  }
+  return kept;
+}
+
+function encodeMessage({ parts, sides: { fields, form } }: Message, turn: Turn, { own }: Encoding): Fields[] {
+  const role = turn.role === 'tool' ? 'user' : turn.role;
+  return [overlay(fields, { ...headOf(form), role, content: joinParts(parts, form, own) })];
+}
+
+/** What the first part remembers of its message stands on the message. */
+function withoutItem({ item: _, ...part }: Fields): Fields {
+  return part;
+}
+
+function encodeBlock(block: Exclude<Block, SpokenBlock> | Kind<'media'>, path: string, encoding: Encoding): Fields | undefined {
+  switch (block.type) {
+    case 'tool-call':
+      return encodeCall(block, encoding);
+    case 'tool-result':
+      return encodeResult(block, path, encoding);
+    case 'reasoning':
+      return encodeReasoning(block, path, encoding);
+    case 'media':
+      return overlay(bag.fields(block), {
+        type: 'image_generation_call', ...headOf(bag.form(block)),
+        output_format: spelt(bag.form(block), 'format'), result: block.source.type === 'base64' ? block.source.data : undefined,
+      });
+    case 'foreign':
+      if (block.protocol === protocolName && isObject(block.value)) return block.value;
+      encoding.lose(path, `only ${block.protocol} has it`);
+      return undefined;
+  }
+}
+
+const longestCallId = 64;
+
+/** The vendor takes ids of at most 64 characters. */
+function callId(id: string, own: boolean): string {
+  return own || id.length <= longestCallId ? id : `call_${id.slice(0, 32)}_${shortHash(id)}`;
+}
+
+function encodeCall(block: Kind<'tool-call'>, { own, names }: Encoding): Fields {
+  const { name, namespace } = names.wireOf(block.name) ?? { name: own ? block.name : fittingName(block.name), namespace: block.namespace };
+  const form = bag.form(block);
+  const called = { name: spelt(form, 'name') ?? name, namespace: own ? block.namespace : namespace, call_id: callId(block.id, own), ...headOf(form) };
+  return overlay(bag.fields(block), block.custom ? { type: 'custom_tool_call', ...called, input: block.arguments } : { type: 'function_call', ...called, arguments: block.arguments });
+}
+
+function encodeResult(block: Kind<'tool-result'>, path: string, encoding: Encoding): Fields {
+  const { own, customCalls, lose } = encoding;
+  if (block.isError) lose(`${path}.isError`, 'responses has no mark for failed tools');
+  const form = bag.form(block);
+  const parts = block.content.flatMap((part, position): Fields[] => {
+    const written = encodePart(part, 'tool', `${path}.content[${position}]`, encoding);
+    return written ? [written] : [];
+  });
+  const custom = block.custom ?? customCalls.has(block.callId);
+  return overlay(bag.fields(block), {
+    type: custom ? 'custom_tool_call_output' : 'function_call_output',
+    ...headOf(form),
+    call_id: callId(block.callId, own),
+    output: joinParts(parts, form, own),
+  });
+}
+
+/** Sealed state is for its own vendor; reasoning of other protocols that is not sealed belongs to nobody known. */
+function encodeReasoning(block: Kind<'reasoning'>, path: string, { own, owner, lose }: Encoding): Fields | undefined {
+  const { opaque = [], text } = block;
+  const [sealed] = opaque;
+  if (opaque.some(({ vendor }) => vendor !== owner) || (!own && !sealed)) {
+    lose(path, 'reasoning is only given back to the vendor it came from');
+    return undefined;
+  }
+  const form = bag.form(block);
+  const { parts: left, ...fields } = bag.fields(block);
+  const lefts: readonly unknown[] = Array.isArray(left) ? left : [];
+  const raw = form.includes('content');
+  const texts = splitText(text, spelt(form, 'parts'));
+  const parts = texts.map((part, index): Fields => {
+    const rest = lefts[index];
+    return overlay(isObject(rest) ? rest : {}, { type: form.includes('typeless') ? undefined : raw ? 'reasoning_text' : 'summary_text', text: part });
+  });
+  const summary = spelt(form, 'summary');
+  return overlay(fields, {
+    type: 'reasoning',
+    ...headOf(form),
+    ...(raw ? { summary: summary === undefined ? undefined : [], content: parts } : { summary: own && summary === undefined ? undefined : parts }),
+    encrypted_content: sealed?.value,
+  });
+}
+
+/** The parts a text was joined of; one part where it is no longer that text. */
+function splitText(text: string, lengths: string | undefined): string[] {
+  const parts: string[] = [];
+  let at = 0;
+  for (const length of lengths ? lengths.split(',') : []) {
+    parts.push(text.slice(at, at + Number(length)));
+    at += Number(length) + partBreak.length;
+  }
+  if (parts.join(partBreak) === text) return parts;
+  return text === '' ? [] : [text];
+}

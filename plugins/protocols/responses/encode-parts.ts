@@ -1,0 +1,105 @@
+/**
+ * Canonical text and media as parts of a message or of a tool's output. A part this wire has no words for is told as
+ * lost; content without which the answer would be worthless (a video, another vendor's file) refuses the call.
+ */
+import { GatewayError } from '../../../core/index.ts';
+import { dataUrl } from '../../shared/data-url.ts';
+import { overlay, type Fields } from '../../shared/vendor-bag.ts';
+import { bag, nativeVendor } from './bag.ts';
+import { textKind, type MediaBlock, type SpokenBlock, type TextBlock } from './decode-parts.ts';
+import type { Encoding } from './encode-items.ts';
+import { spelt } from './item-head.ts';
+
+/** One part; undefined where it is lost. */
+export function encodePart(block: SpokenBlock, role: string, path: string, encoding: Encoding): Fields | undefined {
+  const wire = encodeContent(block, role, path, encoding);
+  return wire && overlay(bag.fields(block), { ...wire, prompt_cache_breakpoint: cacheMark(block, path, encoding) });
+}
+
+function encodeContent(block: SpokenBlock, role: string, path: string, encoding: Encoding): Fields | undefined {
+  if (block.type === 'text') return encodeText(block, role);
+  if (block.type === 'refusal') return { type: 'refusal', refusal: block.text };
+  return encodeMedia(block, path, encoding);
+}
+
+function encodeText(block: TextBlock, role: string): Fields {
+  const form = bag.form(block);
+  const empty = form.filter((word) => word === 'annotations' || word === 'logprobs').map((name) => [name, []]);
+  return { type: spelt(form, 'kind') ?? textKind(role), text: block.text, ...Object.fromEntries(empty) };
+}
+
+/** Few models take marks, and those that do find what they can reuse without them. */
+function cacheMark({ cache }: SpokenBlock, path: string, { own, lose }: Encoding): Fields | undefined {
+  if (!cache) return undefined;
+  if (own) return { mode: 'explicit', ttl: cache.ttl };
+  lose(`${path}.cache`, 'the prompt is cached without marks here');
+  return undefined;
+}
+
+function encodeMedia(block: MediaBlock, path: string, encoding: Encoding): Fields | undefined {
+  const { kind, source } = block;
+  if (kind === 'video') throw new GatewayError('unsupported_parameter', 'This model is reached by a protocol that takes no video.', { param: block.at ?? path });
+  if (source.type === 'file' && source.vendor !== nativeVendor) {
+    throw new GatewayError('unsupported_parameter', `A file kept by ${source.vendor} cannot be read by the provider of this model; send its content instead.`, { param: block.at ?? path });
+  }
+  if (kind === 'image') return encodeImage(block, path, encoding);
+  return kind === 'audio' ? encodeAudio(block, path, encoding) : encodeDocument(block, encoding);
+}
+
+const details: ReadonlySet<string> = new Set(['auto', 'low', 'high', 'original']);
+
+function encodeImage(block: MediaBlock, path: string, { lose }: Encoding): Fields | undefined {
+  const { source, detail } = block;
+  const known = detail === undefined || details.has(detail);
+  if (!known) lose(`${path}.detail`, 'responses has no such detail');
+  const shown = { type: 'input_image', detail: known ? detail : undefined };
+  if (source.type === 'file') return { ...shown, file_id: source.id };
+  const url = urlOf(block);
+  if (url !== undefined) return { ...shown, image_url: url };
+  lose(path, 'not an image responses can carry');
+  return undefined;
+}
+
+function urlOf(block: MediaBlock): string | undefined {
+  const { source, mediaType } = block;
+  if (source.type === 'url') return source.url;
+  return source.type === 'base64' ? dataUrl(source.data, mediaType, spelt(bag.form(block), 'prefix')) : undefined;
+}
+
+const audioFormats: Readonly<Record<string, string>> = { 'audio/wav': 'wav', 'audio/x-wav': 'wav', 'audio/wave': 'wav', 'audio/mpeg': 'mp3', 'audio/mp3': 'mp3' };
+
+function encodeAudio({ source, mediaType = '' }: MediaBlock, path: string, { own, model, lose }: Encoding): Fields | undefined {
+  const format = audioFormats[mediaType.toLowerCase()];
+  if (source.type === 'base64' && format && (own || model.input.includes('audio'))) return { type: 'input_audio', input_audio: { data: source.data, format } };
+  lose(path, 'the model takes no such audio here');
+  return undefined;
+}
+
+/** This wire's files are mostly PDFs; a text document is said as text, under its name. */
+function encodeDocument(block: MediaBlock, { own }: Encoding): Fields {
+  const { source, mediaType, title, filename = title } = block;
+  const form = bag.form(block);
+  if (source.type === 'file') return { type: 'input_file', file_id: source.id, filename };
+  if (source.type === 'text') return textDocument(source.text, filename);
+  if (source.type === 'base64' && !own && mediaType?.startsWith('text/')) return textDocument(Buffer.from(source.data, 'base64').toString('utf8'), filename);
+  if (source.type === 'base64' && form.includes('bare')) return { type: 'input_file', file_data: source.data, filename };
+  const asData = form.includes('data') || (source.type === 'base64' && !own);
+  return { type: 'input_file', [asData ? 'file_data' : 'file_url']: urlOf(block), filename: filename ?? (own || !asData ? undefined : 'document.pdf') };
+}
+
+function textDocument(text: string, filename: string | undefined): Fields {
+  return { type: 'input_text', text: filename === undefined ? text : `${filename}:\n\n${text}` };
+}
+
+function isPlainText(part: Fields): part is { type: string; text: string } {
+  return typeof part['text'] === 'string' && Object.values(part).filter((value) => value !== undefined).length === 2;
+}
+
+/** Parts as the content of a message or the output of a tool: one plain text is a string, unless its client wrote it as a part. */
+export function joinParts(parts: readonly Fields[], form: readonly string[], own: boolean): string | readonly Fields[] {
+  const [first] = parts;
+  const asString = own ? form.includes('string') : parts.length <= 1;
+  if (!asString) return parts;
+  if (!first) return '';
+  return parts.length === 1 && isPlainText(first) ? first.text : parts;
+}

@@ -1,0 +1,164 @@
+/**
+ * A canonical request as a body of this wire, fitted to what the model can take. What this protocol read itself is
+ * restored as it stood; what has no place here is told as lost, by its canonical path.
+ */
+import { createHash } from 'node:crypto';
+import type { CanonicalRequest, EncodedRequest, Loss, Model } from '../../../core/index.ts';
+import { effortFor, nearestEffort } from '../../shared/reasoning-effort.ts';
+import { foreignFields, overlay, type Fields } from '../../shared/vendor-bag.ts';
+import { bag, protocolName } from './bag.ts';
+import { encryptedReasoning, textLogprobs } from './decode-request.ts';
+import { customCallsOf, encodeItems, type Encoding } from './encode-items.ts';
+import { encodeTools } from './encode-tools.ts';
+import { spelt } from './item-head.ts';
+import { ToolNames } from './tool-names.ts';
+
+export function encodeRequest(request: CanonicalRequest, model: Model, outputLimit: number | undefined): EncodedRequest {
+  const losses: Loss[] = [];
+  const form = bag.form(request);
+  const own = form.includes('read');
+  const encoding: Encoding = {
+    own,
+    model,
+    owner: model.id.slice(0, model.id.indexOf('/')),
+    names: new ToolNames(request),
+    customCalls: customCallsOf(request.turns),
+    lose: (path, reason) => void losses.push({ path, reason }),
+  };
+  const body = overlay(bag.fields(request), {
+    model: model.upstream,
+    ...encodeConversation(request, encoding),
+    stream: request.stream ? true : form.includes('stream-false') ? false : undefined,
+    max_output_tokens: encodeLimit(outputLimit ?? request.outputLimit, encoding),
+    ...encodeTools(request, encoding),
+    ...encodeSampling(request, encoding),
+    reasoning: encodeReasoning(request, encoding),
+    text: encodeText(request, encoding),
+    ...encodeExtras(request, encoding),
+    ...encodeState(request, encoding),
+  });
+  return { body, losses: [...losses, ...foreignFields(request, protocolName)] };
+}
+
+function encodeConversation(request: CanonicalRequest, encoding: Encoding): Fields {
+  const { turns } = request;
+  const form = bag.form(request);
+  const instructions = turns.find((turn) => bag.form(turn).includes('instructions'));
+  const spoken = turns.filter((turn) => turn !== instructions);
+  const [only] = spoken;
+  const [text] = only?.blocks ?? [];
+  const plain = only && spoken.length === 1 && bag.form(only).includes('input') && text?.type === 'text' && only.blocks.length === 1;
+  return {
+    instructions: instructions ? instructions.blocks.map((block) => (block.type === 'text' ? block.text : '')).join('\n\n') : form.includes('instructions-empty') ? '' : undefined,
+    input: plain ? text.text : form.includes('no-input') || bag.fields(request)['input'] === null ? undefined : encodeItems(turns, encoding),
+  };
+}
+
+const leastLimit = 16;
+
+/** The vendor refuses limits below its least one. */
+function encodeLimit(limit: number | undefined, { own, lose }: Encoding): number | undefined {
+  if (limit === undefined || own || limit >= leastLimit) return limit;
+  lose('outputLimit', `sent as ${leastLimit}, the least this wire takes`);
+  return leastLimit;
+}
+
+/** What has no field on this wire at all. */
+const fieldless = ['topK', 'frequencyPenalty', 'presencePenalty', 'seed', 'stop'] as const;
+
+function encodeSampling(request: CanonicalRequest, { model, lose }: Encoding): Fields {
+  for (const path of fieldless) if (request[path] !== undefined) lose(path, 'responses has no such field');
+  if ((request.candidates ?? 1) > 1) lose('candidates', 'responses gives one answer to a call');
+  if (request.modalities?.some((modality) => modality !== 'text')) lose('modalities', 'responses has no such field');
+  const { capabilities, supportedParameters } = model;
+  const form = bag.form(request);
+  const rows = [
+    ['temperature', 'temperature', request.temperature],
+    ['topP', 'top_p', request.topP],
+    ['logprobs.top', 'top_logprobs', request.logprobs?.top ?? (form.includes('top-logprobs-zero') ? 0 : undefined)],
+  ] as const;
+  const fields: Record<string, unknown> = {};
+  for (const [path, field, value] of rows) {
+    if (value === undefined) continue;
+    if (capabilities.sampling && (supportedParameters.length === 0 || supportedParameters.includes(field))) fields[field] = value;
+    else lose(path, 'the model does not take it');
+  }
+  return fields;
+}
+
+function encodeReasoning(request: CanonicalRequest, { own, model, lose }: Encoding): Fields | undefined {
+  const { reasoning } = request;
+  const form = bag.form(request);
+  if (!reasoning) return form.includes('reasoning') ? {} : undefined;
+  const { effort, budget, display } = reasoning;
+  const { style, efforts } = model.capabilities.reasoning;
+  const wanted = effort ?? (budget === undefined ? undefined : effortFor(budget));
+  if (style === 'none' && !own) {
+    if (wanted !== undefined && wanted !== 'none') lose('reasoning', 'the model does not reason');
+    return undefined;
+  }
+  const sent = wanted === undefined ? undefined : nearestEffort(wanted, own ? undefined : efforts);
+  if (budget !== undefined) lose('reasoning.budget', sent === undefined ? 'left to the model' : `sent as effort "${sent}"`);
+  else if (sent !== wanted) lose('reasoning.effort', `sent as "${sent}"`);
+  const shown = display === 'summary' || display === 'full';
+  return { effort: sent, summary: spelt(form, 'summary') ?? (shown ? 'auto' : undefined) };
+}
+
+function encodeText(request: CanonicalRequest, encoding: Encoding): Fields | undefined {
+  const fields = { format: encodeFormat(request, encoding), verbosity: request.verbosity };
+  return Object.values(fields).some((value) => value !== undefined) || bag.form(request).includes('text') ? fields : undefined;
+}
+
+function encodeFormat(request: CanonicalRequest, { model, lose }: Encoding): Fields | undefined {
+  const { format } = request;
+  if (!format || format.type === 'text') return format && { type: 'text' };
+  if (!model.capabilities.structuredOutput) {
+    lose('format', 'the model has no structured output');
+    return undefined;
+  }
+  if (format.type === 'json') return { type: 'json_object' };
+  const { name = 'answer', description, schema, strict } = format;
+  return overlay(bag.fields(format), { type: 'json_schema', name, description, schema, strict });
+}
+
+/** The tiers of this wire, and the names other wires have for them. */
+const tiers: Readonly<Record<string, string>> = {
+  auto: 'auto', default: 'default', flex: 'flex', scale: 'scale', priority: 'priority', fast: 'fast', ultrafast: 'ultrafast',
+  standard: 'default', standard_only: 'default',
+};
+
+function encodeExtras(request: CanonicalRequest, { own, lose }: Encoding): Fields {
+  const { user, serviceTier } = request;
+  const userField = bag.form(request).includes('safety-identifier') ? 'safety_identifier' : 'user';
+  const tier = own || serviceTier === undefined ? serviceTier : tiers[serviceTier];
+  if (serviceTier !== undefined && tier === undefined) lose('serviceTier', 'responses has no such tier');
+  return { [userField]: own ? user : shortened(user), metadata: request.metadata, service_tier: tier, prompt_cache_key: request.cacheKey };
+}
+
+const longestUser = 64;
+
+/** A name for the user that the vendor takes; the same one for the same user. */
+function shortened(user: string | undefined): string | undefined {
+  return user === undefined || user.length <= longestUser ? user : createHash('sha256').update(user).digest('hex');
+}
+
+/**
+ * What the vendor is to keep, and to give back for the next turn. A call of another protocol has nothing kept, so
+ * the model's reasoning has to come back sealed; models that do not reason refuse to be asked for that.
+ */
+function encodeState(request: CanonicalRequest, { own, model }: Encoding): Fields {
+  const form = bag.form(request);
+  if (own) {
+    const store = spelt(form, 'store');
+    const include = form.filter((word) => word.startsWith('include=')).map((word) => word.slice('include='.length));
+    return {
+      include: form.includes('include') ? include : undefined,
+      store: store === undefined ? undefined : store === 'true',
+      truncation: form.includes('truncation-disabled') ? 'disabled' : undefined,
+      background: form.includes('background-false') ? false : undefined,
+    };
+  }
+  const include = [...(model.capabilities.reasoning.style === 'none' ? [] : [encryptedReasoning]), ...(request.logprobs ? [textLogprobs] : [])];
+  return { store: false, ...(include.length > 0 ? { include } : {}) };
+}
+

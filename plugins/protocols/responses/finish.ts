@@ -1,0 +1,53 @@
+/**
+ * Why a response ended, in both directions. This wire has a status for that, with a reason where it is incomplete;
+ * that tools were called, or that the model refused, is seen from the items alone.
+ */
+import type { CanonicalEvent, FinishReason } from '../../../core/index.ts';
+import { isObject, type Fields } from '../../shared/vendor-bag.ts';
+
+type Reason = Extract<CanonicalEvent, { type: 'finish' }>['reason'];
+
+/** What the items of a reply hold. */
+export interface Contents {
+  readonly calls: boolean;
+  readonly refusal: boolean;
+}
+
+const read: Readonly<Record<string, FinishReason>> = { max_output_tokens: 'length', content_filter: 'content-filter' };
+
+/** Undefined where the response has not ended, or did not end well. */
+export function decodeFinish(response: Fields, { calls, refusal }: Contents): Reason | undefined {
+  const { status, incomplete_details: details } = response;
+  if (status === 'completed') return { unified: calls ? 'tool-calls' : refusal ? 'refusal' : 'stop', raw: status };
+  if (status !== 'incomplete') return undefined;
+  const reason = isObject(details) && typeof details['reason'] === 'string' ? details['reason'] : status;
+  return { unified: read[reason] ?? 'other', raw: reason };
+}
+
+export interface Ending {
+  readonly status: 'completed' | 'incomplete' | 'failed';
+  readonly incomplete_details: { readonly reason: string } | null;
+  readonly error: { readonly code: string; readonly message: string } | null;
+}
+
+const completed: Ending = { status: 'completed', incomplete_details: null, error: null };
+
+function incomplete(reason: string): Ending {
+  return { status: 'incomplete', incomplete_details: { reason }, error: null };
+}
+
+export function encodeFinish(reason: FinishReason, { refusal }: Contents): Ending {
+  switch (reason) {
+    case 'length':
+    case 'context-length':
+      return incomplete('max_output_tokens');
+    case 'content-filter':
+      return incomplete('content_filter');
+    case 'refusal':
+      return refusal ? completed : incomplete('content_filter');
+    case 'error':
+      return { status: 'failed', incomplete_details: null, error: { code: 'server_error', message: 'The model broke off its reply.' } };
+    default:
+      return completed;
+  }
+}

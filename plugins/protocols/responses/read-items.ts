@@ -1,0 +1,85 @@
+/**
+ * Reads the items of `input` and the tools one by one, each by the shape of its kind. An item without a kind is a
+ * message; one of a kind that is not known here is taken as it is, since only its vendor can judge it.
+ */
+import { GatewayError } from '../../../core/index.ts';
+import type { Fields } from '../../shared/vendor-bag.ts';
+import { badField, checkWire } from '../../shared/wire-check.ts';
+import {
+  anyItemWire, callOutputWire, customCallWire, functionCallWire, imageCallWire, messageWire, ownToolWire, reasoningWire,
+  type WireCallOutput, type WireContent, type WireCustomCall, type WireFunctionCall, type WireImageCall, type WireMessage, type WireOwnTool, type WireReasoning, type WireRequest,
+} from './wire.ts';
+
+export type ReadItem =
+  | { readonly kind: 'message'; readonly item: WireMessage }
+  | { readonly kind: 'function-call'; readonly item: WireFunctionCall }
+  | { readonly kind: 'custom-call'; readonly item: WireCustomCall }
+  | { readonly kind: 'call-output'; readonly item: WireCallOutput }
+  | { readonly kind: 'reasoning'; readonly item: WireReasoning }
+  | { readonly kind: 'image-call'; readonly item: WireImageCall }
+  | { readonly kind: 'other'; readonly item: Fields };
+
+/** Whether an assistant's message has to carry the id and status it was given. */
+export type AssistantItems = 'strict' | 'lenient';
+
+export function readItems(input: WireRequest['input'], assistantItems: AssistantItems): ReadItem[] {
+  if (!Array.isArray(input)) return [];
+  return input.map((value, index) => readItem(value, `input[${index}]`, assistantItems));
+}
+
+function readItem(value: unknown, at: string, assistantItems: AssistantItems): ReadItem {
+  const any = checkWire(anyItemWire, value, at);
+  switch (any.type ?? (any.role === undefined && any.id !== undefined ? 'item_reference' : 'message')) {
+    case 'message':
+      return { kind: 'message', item: readMessage(value, at, assistantItems) };
+    case 'function_call':
+      return { kind: 'function-call', item: checkWire(functionCallWire, value, at) };
+    case 'custom_tool_call':
+      return { kind: 'custom-call', item: checkWire(customCallWire, value, at) };
+    case 'function_call_output':
+    case 'custom_tool_call_output': {
+      const item = checkWire(callOutputWire, value, at);
+      checkFiles(item.output, `${at}.output`);
+      return { kind: 'call-output', item };
+    }
+    case 'reasoning':
+      return { kind: 'reasoning', item: checkWire(reasoningWire, value, at) };
+    case 'image_generation_call': {
+      const item = checkWire(imageCallWire, value, at);
+      return item.result ? { kind: 'image-call', item } : { kind: 'other', item };
+    }
+    case 'item_reference':
+      throw new GatewayError('unsupported_parameter', `"${at}" refers to an item that is kept elsewhere, and the gateway is stateless: send the item itself.`, { param: at });
+    default:
+      return { kind: 'other', item: any };
+  }
+}
+
+function readMessage(value: unknown, at: string, assistantItems: AssistantItems): WireMessage {
+  const message = checkWire(messageWire, value, at);
+  checkFiles(message.content, `${at}.content`);
+  if (message.role !== 'assistant' || message.type !== 'message' || typeof message.content === 'string' || assistantItems === 'lenient') return message;
+  for (const [field, send] of [['id', 'the id the message was given'], ['status', '"completed"']] as const) {
+    if (!message[field]) throw badField(`${at}.${field}`, 'is missing', `${send}, or leave out "type"`);
+  }
+  return message;
+}
+
+/** An image or a file may stand in one of several fields, and has to stand in one. */
+function checkFiles(content: WireContent, at: string): void {
+  if (typeof content === 'string') return;
+  for (const [index, part] of content.entries()) {
+    if (part.type === 'input_image' && !part.image_url && !part.file_id) throw badField(`${at}[${index}].image_url`, 'is missing', 'the URL of an image');
+    if (part.type === 'input_file' && !part.file_data && !part.file_url && !part.file_id) {
+      throw badField(`${at}[${index}].file_data`, 'is missing', 'the content of a file as "file_data", its address as "file_url" or its id as "file_id"');
+    }
+  }
+}
+
+export type ReadTool = { readonly kind: 'own'; readonly tool: WireOwnTool } | { readonly kind: 'hosted'; readonly tool: Fields };
+
+const ownKinds = new Set(['function', 'custom', 'namespace']);
+
+export function readTools(tools: WireRequest['tools']): ReadTool[] | undefined {
+  return tools?.map((tool, index) => (ownKinds.has(tool.type) ? { kind: 'own', tool: checkWire(ownToolWire, tool, `tools[${index}]`) } : { kind: 'hosted', tool }));
+}

@@ -1,0 +1,125 @@
+/**
+ * Reads a client's request: its shape by the wire schema, then what takes two fields to see, then the facts the
+ * gateway decides by. The canonical form is made when first asked for, since most calls go on verbatim.
+ */
+import { GatewayError, type CanonicalRequest, type ClientCall, type InputSize, type Match, type Preferences } from '../../../core/index.ts';
+import { base64Length } from '../../shared/data-url.ts';
+import { envelopeMark } from '../../shared/envelope.ts';
+import { preferencesOf } from '../../shared/provider-object.ts';
+import { isObject, type Fields } from '../../shared/vendor-bag.ts';
+import { badField, checkWire } from '../../shared/wire-check.ts';
+import { decodeRequest } from './decode-request.ts';
+import { readItems, readTools, type AssistantItems, type ReadItem, type ReadTool } from './read-items.ts';
+import { requestWire, type WireContent, type WireRequest } from './wire.ts';
+
+/** A body whose items and tools are read as well. */
+export interface ReadRequest {
+  readonly wire: WireRequest;
+  readonly items: readonly ReadItem[];
+  readonly tools: readonly ReadTool[] | undefined;
+}
+
+/** A call that came in this protocol. */
+export class ResponsesCall implements ClientCall {
+  readonly model: string;
+  readonly stream: boolean;
+  readonly outputLimit: number | undefined;
+  readonly candidates = 1;
+  readonly usageWanted = true;
+  readonly framing = 'events';
+  readonly size: InputSize;
+  readonly preferences: Preferences;
+  readonly carriesState: boolean;
+  /** The fields as the client wrote them, which a response says again. */
+  readonly settings: Fields;
+  readonly #read: ReadRequest;
+  #request: CanonicalRequest | undefined;
+
+  constructor(read: ReadRequest, text: string) {
+    const { wire, items } = read;
+    this.model = wire.model;
+    this.stream = wire.stream ?? false;
+    this.outputLimit = wire.max_output_tokens ?? undefined;
+    this.size = sizeOf(items, text);
+    this.preferences = preferencesOf(wire.provider);
+    this.carriesState = text.includes(envelopeMark);
+    this.settings = wire;
+    this.#read = read;
+  }
+
+  decode(): CanonicalRequest {
+    this.#request ??= decodeRequest(this.#read);
+    return this.#request;
+  }
+}
+
+/** Throws `invalid_request` or `unsupported_parameter` naming the field at fault. */
+export function readRequest(body: unknown, text: string, { operation }: Match, assistantItems: AssistantItems): ResponsesCall {
+  const wire = checkWire(requestWire, body);
+  checkStateless(wire);
+  const { input } = wire;
+  const counts = operation === 'count';
+  if ((input === undefined || input === null) && !counts) throw badField('input', 'is missing', 'a string, or an array of input items');
+  if (Array.isArray(input) && input.length === 0 && !counts) throw badField('input', 'is an empty array', 'at least one item');
+  const read = { wire, items: readItems(input, assistantItems), tools: readTools(wire.tools) };
+  checkToolChoice(read);
+  return new ResponsesCall(read, text);
+}
+
+/** Fields that only mean something to a service that keeps what it was sent. */
+const stateFields = ['previous_response_id', 'conversation', 'prompt', 'background'] as const;
+
+function checkStateless(wire: WireRequest): void {
+  for (const field of stateFields) {
+    const value = wire[field];
+    if (value === undefined || value === null || value === false) continue;
+    throw new GatewayError('unsupported_parameter', `"${field}" needs a service that keeps responses, and the gateway is stateless: send the whole conversation as "input".`, { param: field });
+  }
+}
+
+function checkToolChoice({ wire: { tool_choice: choice }, tools = [] }: ReadRequest): void {
+  if (choice === 'required' && tools.length === 0) throw badField('tool_choice', 'is "required" without any tools', '"tools" with it, or leave it out');
+  if (!isObject(choice)) return;
+  const known = new Set(tools.flatMap(namesOf));
+  const references: unknown[] = choice['type'] === 'allowed_tools' && Array.isArray(choice['tools']) ? choice['tools'] : [choice];
+  for (const reference of references) {
+    if (!isObject(reference) || (reference['type'] !== 'function' && reference['type'] !== 'custom')) continue;
+    const { name } = reference;
+    if (typeof name !== 'string') throw badField('tool_choice.name', 'is missing', 'the name of one of "tools"');
+    if (!known.has(name)) throw badField('tool_choice', `names "${name}", which is not in "tools"`, 'the name of one of them');
+  }
+}
+
+function namesOf(read: ReadTool): string[] {
+  if (read.kind === 'hosted') return [];
+  return read.tool.type === 'namespace' ? read.tool.tools.map(({ name }) => name) : [read.tool.name];
+}
+
+/** Bounds the input from above: media is counted apart from the text it is written in. */
+function sizeOf(items: readonly ReadItem[], text: string): InputSize {
+  let images = 0;
+  let mediaBytes = 0;
+  let base64 = 0;
+  for (const read of items) {
+    if (read.kind === 'image-call') {
+      base64 += read.item.result?.length ?? 0;
+      images += 1;
+    }
+    for (const part of partsOf(read)) {
+      if (part.type === 'input_image') {
+        base64 += part.image_url ? base64Length(part.image_url) : 0;
+        images += 1;
+      }
+      const file = part.type === 'input_file' ? part.file_data : part.type === 'input_audio' ? part.input_audio.data : undefined;
+      const length = file ? base64Length(file) : 0;
+      base64 += length;
+      mediaBytes += Math.floor((length * 3) / 4);
+    }
+  }
+  return { textBytes: Buffer.byteLength(text) - base64, images, mediaBytes };
+}
+
+function partsOf(read: ReadItem): Exclude<WireContent, string> {
+  const content = read.kind === 'message' ? read.item.content : read.kind === 'call-output' ? read.item.output : '';
+  return typeof content === 'string' ? [] : content;
+}

@@ -1,0 +1,146 @@
+/**
+ * The request body of responses as clients send it: every documented field with its type and range. Unknown fields
+ * pass, here and at every depth, and so do items and tools of kinds only the vendor knows; `null` counts as unset.
+ */
+import { z } from 'zod';
+import { providerObject } from '../../shared/provider-object.ts';
+
+function between(low: number, high: number): z.ZodNumber {
+  const range = `a number from ${low} to ${high}`;
+  return z.number(range).min(low, range).max(high, range);
+}
+
+function wholeBetween(low: number, high: number): z.ZodNumber {
+  const range = `a whole number from ${low} to ${high}`;
+  return z.int(range).min(low, range).max(high, range);
+}
+
+const tokenLimit = z.int('a whole number of tokens, at least 1').positive('a whole number of tokens, at least 1');
+const anyObject = z.looseObject({});
+const text = z.string().nullish();
+
+const cacheBreakpoint = z.looseObject({ mode: z.literal('explicit').nullish(), ttl: text }).nullish();
+const inputText = z.looseObject({ type: z.literal('input_text'), text: z.string(), prompt_cache_breakpoint: cacheBreakpoint });
+const outputText = z.looseObject({
+  type: z.literal('output_text'),
+  text: z.string(),
+  annotations: z.array(anyObject).nullish(),
+  logprobs: z.array(z.unknown()).nullish(),
+});
+const refusal = z.looseObject({ type: z.literal('refusal'), refusal: z.string() });
+const inputImage = z.looseObject({
+  type: z.literal('input_image'),
+  image_url: z.string().min(1).nullish(),
+  file_id: z.string().min(1).nullish(),
+  detail: z.enum(['auto', 'low', 'high', 'original']).nullish(),
+  prompt_cache_breakpoint: cacheBreakpoint,
+});
+const inputFile = z.looseObject({
+  type: z.literal('input_file'),
+  file_data: z.string().min(1).nullish(),
+  file_url: z.string().min(1).nullish(),
+  file_id: z.string().min(1).nullish(),
+  filename: text,
+  prompt_cache_breakpoint: cacheBreakpoint,
+});
+const inputAudio = z.looseObject({
+  type: z.literal('input_audio'),
+  input_audio: z.looseObject({ data: z.string().min(1), format: z.enum(['wav', 'mp3']) }),
+  prompt_cache_breakpoint: cacheBreakpoint,
+});
+const part = z.discriminatedUnion('type', [inputText, outputText, refusal, inputImage, inputFile, inputAudio]);
+const content = z.union([z.string(), z.array(part)], 'a string, or an array of content parts');
+
+const id = { id: text, status: z.enum(['in_progress', 'completed', 'incomplete']).nullish() };
+const callId = z.string('the id of a tool call').min(1, 'the id of a tool call');
+
+export const anyItemWire = z.looseObject({ type: text, role: z.unknown(), id: z.unknown() });
+export const messageWire = z.looseObject({
+  ...id,
+  type: z.literal('message').nullish(),
+  role: z.enum(['user', 'assistant', 'system', 'developer']),
+  content,
+});
+export const functionCallWire = z.looseObject({
+  ...id,
+  type: z.literal('function_call'),
+  call_id: callId,
+  name: z.string().min(1),
+  namespace: text,
+  arguments: z.string('a string holding JSON'),
+});
+export const customCallWire = z.looseObject({ ...id, type: z.literal('custom_tool_call'), call_id: callId, name: z.string().min(1), namespace: text, input: z.string() });
+export const callOutputWire = z.looseObject({ ...id, type: z.enum(['function_call_output', 'custom_tool_call_output']), call_id: callId, output: content });
+export const reasoningWire = z.looseObject({
+  ...id,
+  type: z.literal('reasoning'),
+  summary: z.array(z.looseObject({ type: z.literal('summary_text').nullish(), text: z.string() })).nullish(),
+  content: z.array(z.looseObject({ type: z.literal('reasoning_text').nullish(), text: z.string() })).nullish(),
+  encrypted_content: text,
+});
+/** Its status has more values than other items have, and says nothing once there is a picture. */
+export const imageCallWire = z.looseObject({ id: text, status: text, type: z.literal('image_generation_call'), result: text, output_format: text });
+
+const ownTool = {
+  name: z.string().min(1),
+  description: text,
+};
+const functionTool = z.looseObject({ type: z.literal('function'), ...ownTool, parameters: anyObject.nullish(), strict: z.boolean().nullish() });
+const customTool = z.looseObject({ type: z.literal('custom'), ...ownTool, format: anyObject.nullish() });
+const namespaceTool = z.looseObject({ type: z.literal('namespace'), ...ownTool, tools: z.array(z.discriminatedUnion('type', [functionTool, customTool])) });
+export const anyToolWire = z.looseObject({ type: z.string('the kind of a tool') });
+export const ownToolWire = z.discriminatedUnion('type', [functionTool, customTool, namespaceTool]);
+
+const toolChoice = z.union([z.enum(['none', 'auto', 'required']), z.looseObject({ type: z.string() })], '"none", "auto", "required", or an object that names a tool');
+
+const textFormat = z.discriminatedUnion('type', [
+  z.looseObject({ type: z.literal('text') }),
+  z.looseObject({ type: z.literal('json_object') }),
+  z.looseObject({ type: z.literal('json_schema'), name: z.string().min(1).max(64), description: text, schema: anyObject, strict: z.boolean().nullish() }),
+]);
+
+const pairs = 'an object of at most 16 pairs, with names of at most 64 characters';
+const modelId = 'a model id of the form <provider>/<model_name>';
+
+export const requestWire = z.looseObject({
+  model: z.string(modelId).regex(/^[^/]+\/.+$/s, modelId),
+  input: z.union([z.string(), z.array(z.unknown())], 'a string, or an array of input items').nullish(),
+  instructions: text,
+  max_output_tokens: tokenLimit.nullish(),
+  max_tool_calls: wholeBetween(1, Number.MAX_SAFE_INTEGER).nullish(),
+  temperature: between(0, 2).nullish(),
+  top_p: between(0, 1).nullish(),
+  top_logprobs: wholeBetween(0, 20).nullish(),
+  stream: z.boolean().nullish(),
+  stream_options: z.looseObject({ include_obfuscation: z.boolean().nullish() }).nullish(),
+  tools: z.array(anyToolWire).nullish(),
+  tool_choice: toolChoice.nullish(),
+  parallel_tool_calls: z.boolean().nullish(),
+  reasoning: z.looseObject({ effort: text, summary: z.enum(['auto', 'concise', 'detailed']).nullish() }).nullish(),
+  text: z.looseObject({ format: textFormat.nullish(), verbosity: z.enum(['low', 'medium', 'high']).nullish() }).nullish(),
+  include: z.array(z.string()).nullish(),
+  truncation: z.enum(['auto', 'disabled']).nullish(),
+  store: z.boolean().nullish(),
+  metadata: z.record(z.string().max(64), z.string().max(512), pairs).refine((all) => Object.keys(all).length <= 16, pairs).nullish(),
+  user: text,
+  safety_identifier: text,
+  service_tier: text,
+  prompt_cache_key: text,
+  prompt_cache_options: anyObject.nullish(),
+  prompt_cache_retention: text,
+  background: z.boolean().nullish(),
+  provider: providerObject.nullish(),
+});
+
+export type WireRequest = z.output<typeof requestWire>;
+export type WireMessage = z.output<typeof messageWire>;
+export type WireFunctionCall = z.output<typeof functionCallWire>;
+export type WireCustomCall = z.output<typeof customCallWire>;
+export type WireCallOutput = z.output<typeof callOutputWire>;
+export type WireReasoning = z.output<typeof reasoningWire>;
+export type WireImageCall = z.output<typeof imageCallWire>;
+export type WireContent = z.output<typeof content>;
+export type WirePart = z.output<typeof part>;
+export type WireOwnTool = z.output<typeof ownToolWire>;
+export type WireFlatTool = Exclude<WireOwnTool, { type: 'namespace' }>;
+export type WireFormat = z.output<typeof textFormat>;

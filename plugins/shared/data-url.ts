@@ -1,0 +1,44 @@
+/**
+ * URLs that hold their data themselves. They are taken apart without looking at the data, which may be many
+ * megabytes; one written in an unusual way (parameters, upper case) keeps its own beginning.
+ */
+
+const longestPrefix = 256;
+const base64Url = /^data:([^;,]*)[^,]*;base64,$/i;
+
+export interface DataUrl {
+  readonly data: string;
+  /** Lower case; empty where the URL names none. */
+  readonly mediaType: string;
+  /** Everything before the data, where it is not what `dataUrl` would write. */
+  readonly prefix: string | undefined;
+}
+
+function usualPrefix(mediaType: string): string {
+  return `data:${mediaType};base64,`;
+}
+
+/** What a base64 data URL holds; undefined for any other text. */
+export function readDataUrl(url: string): DataUrl | undefined {
+  if (!/^data:/i.test(url.slice(0, 5))) return undefined;
+  const comma = url.slice(0, longestPrefix).indexOf(',');
+  const prefix = url.slice(0, comma + 1);
+  const match = base64Url.exec(prefix);
+  if (!match) return undefined;
+  const mediaType = (match[1] ?? '').toLowerCase();
+  return { data: url.slice(comma + 1), mediaType, prefix: mediaType !== '' && prefix === usualPrefix(mediaType) ? undefined : prefix };
+}
+
+export function dataUrl(data: string, mediaType: string | undefined, prefix?: string): string {
+  return (prefix ?? usualPrefix(mediaType || 'application/octet-stream')) + data;
+}
+
+/** A file's data comes as a data URL, as an address, or as bare base64. */
+export function isUrl(text: string): boolean {
+  return /^(data|https?):/i.test(text.slice(0, 6));
+}
+
+/** Characters of base64 a text holds, as a data URL or bare. */
+export function base64Length(text: string): number {
+  return isUrl(text) ? (readDataUrl(text)?.data.length ?? 0) : text.length;
+}
