@@ -1,5 +1,6 @@
 /** One attempt while it runs: its record as routing plugins see it, its deadline, and the means to stop it. */
 import { Cancellation } from './cancellation.ts';
+import { setDeadline } from './deadlines.ts';
 import type { GatewayError } from './errors.ts';
 import { advance, type Attempt, type Grant, type Planned, type Routed, type Target } from './exchange.ts';
 import type { CoreHooks } from './hooks.ts';
@@ -14,40 +15,52 @@ export interface RunningAttempt {
   stop(): void;
 }
 
+/** A class and not a literal: an accessor in a literal gives every object a shape of its own, which nothing can be quick with. */
+class Run implements Attempt {
+  readonly target: Target;
+  readonly number: number;
+  readonly cancellation: Cancellation;
+  readonly startedAt = performance.now();
+  phase: Attempt['phase'] = 'start';
+  sent = false;
+  firstEventAfter: number | undefined = undefined;
+  duration: number | undefined = undefined;
+  error: GatewayError | undefined = undefined;
+
+  constructor(target: Target, number: number, cancellation: Cancellation) {
+    this.target = target;
+    this.number = number;
+    this.cancellation = cancellation;
+  }
+
+  get signal(): AbortSignal {
+    return this.cancellation.signal;
+  }
+}
+
 /** Starts an attempt that has `deadline` milliseconds to its first event, and tells the `attempt` hook of each phase. */
 export function startAttempt(hooks: CoreHooks, planned: Planned, grant: Grant, target: Target, number: number, deadline: number): RunningAttempt {
   const cancellation = new Cancellation();
   const stop = (): void => cancellation.cancel();
-  const timer = setTimeout(stop, deadline);
-  const startedAt = performance.now();
+  const inTime = setDeadline(deadline, stop);
   const release = planned.cancellation.onCancel(stop);
-  const attempt: Attempt = {
-    target, number, startedAt, cancellation,
-    get signal() {
-      return cancellation.signal;
-    },
-    phase: 'start',
-    sent: false,
-    firstEventAfter: undefined,
-    duration: undefined,
-    error: undefined,
-  };
+  const attempt = new Run(target, number, cancellation);
   const routed = advance(planned, { grant, attempt });
   hooks.attempt.call(attempt, routed);
   return {
     routed,
     stop,
     begun() {
-      clearTimeout(timer);
+      inTime();
       attempt.phase = 'first-event';
-      attempt.firstEventAfter = performance.now() - startedAt;
+      attempt.firstEventAfter = performance.now() - attempt.startedAt;
       hooks.attempt.call(attempt, routed);
     },
     ended(error) {
-      clearTimeout(timer);
+      inTime();
       release();
       attempt.phase = 'end';
-      attempt.duration = performance.now() - startedAt;
+      attempt.duration = performance.now() - attempt.startedAt;
       attempt.error = error;
       hooks.attempt.call(attempt, routed);
     },

@@ -23,6 +23,8 @@ export const capabilitiesSchema = z.strictObject({
    * and keys, verbosity, service tiers, metadata. Most vendors refuse a field they do not know.
    */
   chatExtras: z.boolean().default(false),
+  /** Whether its wire of messages takes system text in mid-conversation. */
+  midSystem: z.boolean().default(false),
   reasoning: z
     .strictObject({
       style: z.enum(['none', 'toggle', 'effort', 'budget', 'adaptive', 'level']),

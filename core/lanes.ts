@@ -11,7 +11,7 @@ import { clientPath, type Loss } from './loss.ts';
 import type { EventDecoder, Protocol, ReplyContext, UpstreamSide } from './protocol.ts';
 import type { UpstreamResponse } from './provider.ts';
 import { locateString } from './splice.ts';
-import { SseReader, type SseBlock } from './sse.ts';
+import { frame, SseReader, type SseBlock } from './sse.ts';
 import type { Tally } from './tally.ts';
 import { conditionOf } from './taps.ts';
 
@@ -72,6 +72,8 @@ async function* verbatimStream(exchange: Routed, response: UpstreamResponse, tal
   const write = call.framing === 'array' ? arrayWriter(rename) : rename;
   let lastWord = '';
   let begun = false;
+  /** Whether the vendor said the frame that ends every stream: a reply may be complete by an event before it. */
+  let terminated = false;
   const forward = (blocks: readonly SseBlock[]): string => {
     let text = '';
     for (const { raw, event } of blocks) {
@@ -79,6 +81,7 @@ async function* verbatimStream(exchange: Routed, response: UpstreamResponse, tal
       const events = event ? decoder.push(event) : [];
       begun ||= event !== undefined;
       for (const each of events) tally.read(each);
+      terminated = tally.complete && event !== undefined && frame(event.data) === upstream.terminator;
       const written = isUnaskedUsage(events, call.usageWanted) ? '' : write(raw, event?.data);
       const isLast = tally.complete || (upstream.ending === 'silence' && tally.hasFinished(call.candidates));
       if (isLast) lastWord += written;
@@ -95,15 +98,14 @@ async function* verbatimStream(exchange: Routed, response: UpstreamResponse, tal
     if (!begun) continue;
     if (prelude) yield { text: prelude, last: false };
     prelude = '';
-    if (tally.complete) yield { text: lastWord, last: true };
+    if (tally.complete) yield { text: lastWord + (terminated ? '' : upstream.terminator), last: true };
   }
   if (tally.complete) return;
   const rest = forward(reader.end());
   if (begun && rest) yield { text: rest, last: false };
-  const said = tally.complete;
-  if (!said) for (const event of decoder.end()) tally.read(event);
+  if (!tally.complete) for (const event of decoder.end()) tally.read(event);
   if (!tally.complete) throw cutShort();
-  yield { text: lastWord + (said ? '' : upstream.terminator) + (call.framing === 'array' ? ']' : ''), last: true };
+  yield { text: lastWord + (terminated ? '' : upstream.terminator) + (call.framing === 'array' ? ']' : ''), last: true };
 }
 
 /** Writes a block on as it came, or as it has to be. */

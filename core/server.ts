@@ -84,11 +84,10 @@ function protocolCalls(core: Core): Koa.Middleware {
 async function takeCall(core: Core, context: Koa.Context, protocol: Protocol, match: Match): Promise<void> {
   // The reply is written by the walk, with its own back-pressure and its own end.
   context.respond = false;
-  const gone = new Cancellation();
+  const received = arriveBy(new Arrival(core, context, protocol.name, match.operation), context.req, context.res);
   context.res.on('close', () => {
-    if (!context.res.writableFinished) gone.cancel();
+    if (!context.res.writableFinished) received.cancellation.cancel();
   });
-  const received = arriveBy(receive(core, context, protocol.name, match.operation, gone), context.req, context.res);
   const reply = new Reply(context.res, received.id);
   await walk(core, received, { protocol, match, reply, body: () => readBody(context.req, core.bodyLimit) });
 }
@@ -99,28 +98,49 @@ function timeOrderedId(): string {
   return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;
 }
 
-/** The later fields have their places from the start: an object that grows on its way is slow to make and to read. */
-const unknownYet = { principal: undefined, protocol: undefined, text: undefined, call: undefined, canonical: undefined, record: undefined, targets: undefined, grant: undefined, attempt: undefined };
+/**
+ * The head of a request. A class and not a literal: an accessor in a literal gives every object a shape of its own.
+ * The later fields have their places from the start, since an object that grows on its way is slow to make and to read.
+ */
+class Arrival implements Received {
+  readonly id = timeOrderedId();
+  readonly receivedAt = Date.now();
+  readonly startedAt = performance.now();
+  readonly family: string;
+  readonly operation: Operation;
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingMessage['headers'];
+  readonly logger: Core['logger'];
+  readonly cancellation = new Cancellation();
+  readonly principal = undefined;
+  readonly protocol = undefined;
+  readonly text = undefined;
+  readonly call = undefined;
+  readonly canonical = undefined;
+  readonly record = undefined;
+  readonly targets = undefined;
+  readonly grant = undefined;
+  readonly attempt = undefined;
+  readonly #querystring: string;
 
-function receive(core: Core, context: Koa.Context, family: string, operation: Operation, cancellation: Cancellation): Received {
-  const received = {
-    id: timeOrderedId(),
-    family, operation, cancellation,
-    get signal() {
-      return cancellation.signal;
-    },
-    method: context.method,
-    path: context.path,
-    get query() {
-      return new URLSearchParams(context.querystring);
-    },
-    headers: context.req.headers,
-    receivedAt: Date.now(),
-    startedAt: performance.now(),
-    logger: core.logger,
-    ...unknownYet,
-  };
-  return received;
+  constructor(core: Core, context: Koa.Context, family: string, operation: Operation) {
+    this.family = family;
+    this.operation = operation;
+    this.method = context.method;
+    this.path = context.path;
+    this.headers = context.req.headers;
+    this.logger = core.logger;
+    this.#querystring = context.querystring;
+  }
+
+  get query(): URLSearchParams {
+    return new URLSearchParams(this.#querystring);
+  }
+
+  get signal(): AbortSignal {
+    return this.cancellation.signal;
+  }
 }
 
 /** The whole body of a request. Throws before it holds more than `limit` bytes, and where the body is compressed. */
@@ -167,7 +187,7 @@ function routesOf(core: Core): Router {
 }
 
 async function answerRoute(core: Core, route: Route, context: Koa.Context & { params: Record<string, string> }): Promise<RouteReply> {
-  const received = receive(core, context, route.name, 'generate', new Cancellation());
+  const received = new Arrival(core, context, route.name, 'generate');
   try {
     const request = { params: context.params, query: received.query, headers: context.req.headers, body: await readRouteBody(context) };
     return route.access === 'public' ? await route.handle(request) : await route.handle(request, await admit(core, received, route.access));

@@ -3,11 +3,11 @@
  * contents of the model in a row are one turn, since other protocols tie calls and reasoning to theirs.
  */
 import type { Block, Opaque, Turn } from '../../../core/index.ts';
-import { isObject, leftover } from '../../shared/vendor-bag.ts';
+import { parseExactly } from '../../shared/exact-json.ts';
+import { isObject, leftover, type Fields } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { Calls } from './call-pairs.ts';
 import { decodePart } from './decode-parts.ts';
-import { parseExactly } from './exact-json.ts';
 import { isNative } from './signature.ts';
 import { readSpelling } from './spelling.ts';
 import type { WireContent, WireRequest } from './wire.ts';
@@ -26,10 +26,7 @@ export function decodeTurns({ systemInstruction, contents }: WireRequest, text: 
   if (systemInstruction) turns.push(decodeInstruction(systemInstruction, calls));
   for (const [index, content] of contents.entries()) {
     const at = `contents[${index}]`;
-    const blocks = content.parts.map((part, place) => {
-      const values = exact(index, place);
-      return decodePart(part, { at: `${at}.parts[${place}]`, content: index, calls, args: () => values('functionCall', 'args'), response: () => values('functionResponse', 'response') });
-    });
+    const blocks = content.parts.map((part, place) => decodePart(part, { at: `${at}.parts[${place}]`, content: index, calls, exact: exact(index, place) }));
     const role = content.role ? roles[content.role] : 'user';
     const previous = turns.at(-1);
     const rest = leftover(content, contentFields);
@@ -44,8 +41,7 @@ export function decodeTurns({ systemInstruction, contents }: WireRequest, text: 
 }
 
 function decodeInstruction({ parts, ...rest }: NonNullable<WireRequest['systemInstruction']>, calls: Calls): Turn {
-  const nothing = (): undefined => undefined;
-  const blocks = parts.map((part, place) => decodePart(part, { at: `systemInstruction.parts[${place}]`, content: -1, calls, args: nothing, response: nothing }));
+  const blocks = parts.map((part, place) => decodePart(part, { at: `systemInstruction.parts[${place}]`, content: -1, calls }));
   return { role: 'system', blocks, at: 'systemInstruction', ...bag.keep(rest) };
 }
 
@@ -53,15 +49,15 @@ function marked(block: Block): Block {
   return { ...block, ...bag.keep(bag.fields(block), [...bag.form(block), contentStart]) };
 }
 
-type Values = (holder: 'functionCall' | 'functionResponse', name: string) => unknown;
-
-/** Arguments and responses with the digits the client wrote; the text is only read again where there are any. */
-function exactParts(contents: readonly WireContent[], text: string): (content: number, part: number) => Values {
+/** Parts with the digits the client wrote in arguments and responses; the text is only read again where there are any. */
+function exactParts(contents: readonly WireContent[], text: string): (content: number, part: number) => Fields | undefined {
   const called = contents.some(({ parts }) => parts.some(({ functionCall, functionResponse }) => functionCall ?? functionResponse));
   const whole = called ? readSpelling(parseExactly(text)).body : undefined;
-  const inner = member(whole, 'generateContentRequest');
-  const exact = member(inner ?? whole, 'contents');
-  return (content, part) => (holder, name) => member(member(member(member(member(exact, content), 'parts'), part), holder), name);
+  const exact = member(member(whole, 'generateContentRequest') ?? whole, 'contents');
+  return (content, part) => {
+    const found = member(member(member(exact, content), 'parts'), part);
+    return isObject(found) ? found : undefined;
+  };
 }
 
 function member(value: unknown, name: string | number): unknown {

@@ -3,7 +3,7 @@
  * heard of, are kept whole.
  */
 import type { Block } from '../../../core/index.ts';
-import { isObject, leftover, nested } from '../../shared/vendor-bag.ts';
+import { isObject, leftover, nested, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import type { Calls } from './call-pairs.ts';
 import { readBlob, readFile, type MediaBlock, type ReadMedia } from './media.ts';
@@ -19,9 +19,8 @@ export interface Place {
   /** Which content of the request it stands in. */
   readonly content: number;
   readonly calls: Calls;
-  /** The arguments of its call with all their digits. */
-  readonly args: () => unknown;
-  readonly response: () => unknown;
+  /** The part with all the digits its client wrote, where that may matter. */
+  readonly exact?: Fields | undefined;
 }
 
 /** Fields beside what a part holds. */
@@ -73,7 +72,11 @@ function decodeMedia(part: WirePart, { block, rest, form }: ReadMedia, name: str
 const callFields = new Set(['id', 'name', 'args']);
 const callPart = new Set(['functionCall', 'thoughtSignature']);
 
-function decodeCall(part: WirePart, call: WireCall, { at, content, calls, args }: Place): Block {
+function inside(value: unknown, name: string): unknown {
+  return isObject(value) ? value[name] : undefined;
+}
+
+function decodeCall(part: WirePart, call: WireCall, { at, content, calls, exact = part }: Place): Block {
   const { form, ...opaque } = sealed(part);
   const id = calls.called(call.name, call.id || undefined, content);
   const spelt = [...form, ...(call.id ? [] : [call.id === '' ? 'empty-id' : 'no-id']), ...(call.args ? [] : ['no-args'])];
@@ -81,7 +84,7 @@ function decodeCall(part: WirePart, call: WireCall, { at, content, calls, args }
     type: 'tool-call',
     id,
     name: call.name,
-    arguments: call.args ? JSON.stringify(args()) : '{}',
+    arguments: call.args ? JSON.stringify(inside(exact['functionCall'], 'args')) : '{}',
     ...opaque,
     at,
     ...bag.keep({ ...leftover(part, callPart), ...nested('functionCall', leftover(call, callFields)) }, spelt),
@@ -92,8 +95,8 @@ const resultFields = new Set(['id', 'name', 'response', 'parts']);
 const resultPart = new Set(['functionResponse']);
 const filePart = new Set(['inlineData', 'fileData']);
 
-function decodeResult(part: WirePart, result: WireResult, { at, calls, response }: Place): ToolResult {
-  const { text, isError, form } = readResponse(result.response ? response() : undefined);
+function decodeResult(part: WirePart, result: WireResult, { at, calls, exact = part }: Place): ToolResult {
+  const { text, isError, form } = readResponse(inside(exact['functionResponse'], 'response'));
   const callId = calls.answered(result.name, result.id || undefined);
   const files = (result.parts ?? []).map((file) => ({ file, read: file.inlineData ? readBlob(file.inlineData) : file.fileData ? readFile(file.fileData) : undefined }));
   const legible = files.every(({ read }) => read !== undefined);
@@ -102,7 +105,7 @@ function decodeResult(part: WirePart, result: WireResult, { at, calls, response 
   );
   const said: ResultContent[] = text === undefined ? [] : [{ type: 'text', text }];
   const spelt = [...form, ...idForm(result.id, callId)];
-  const inside = leftover(result, legible && media.length > 0 ? resultFields : new Set([...resultFields].filter((name) => name !== 'parts')));
+  const rest = leftover(result, legible && media.length > 0 ? resultFields : new Set([...resultFields].filter((name) => name !== 'parts')));
   return {
     type: 'tool-result',
     callId,
@@ -110,7 +113,7 @@ function decodeResult(part: WirePart, result: WireResult, { at, calls, response 
     content: [...said, ...media],
     ...(isError ? { isError } : {}),
     at,
-    ...bag.keep({ ...leftover(part, resultPart), ...nested('functionResponse', inside) }, spelt),
+    ...bag.keep({ ...leftover(part, resultPart), ...nested('functionResponse', rest) }, spelt),
   };
 }
 

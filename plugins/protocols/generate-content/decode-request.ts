@@ -11,6 +11,7 @@ import { fromOpenApi } from './openapi-schema.ts';
 import type { WireGeneration, WireRequest } from './wire.ts';
 
 type Format = NonNullable<CanonicalRequest['format']>;
+type Reasoning = NonNullable<CanonicalRequest['reasoning']>;
 
 /** What an address and a body's text tell beside the body. */
 export interface Circumstances {
@@ -35,7 +36,8 @@ export function decodeRequest(wire: WireRequest, { model, stream, text, words }:
   const logprobs = decodeLogprobs(config);
   const known = new Set([...generationFields, ...format.read, ...thinking.read, ...logprobs.read]);
   const generation = { ...leftover(config, known), ...thinking.rest };
-  const form = ['read', ...words, ...format.form, ...thinking.form, ...('model' in wire ? ['model'] : []), ...(wire.generationConfig ? ['generationConfig'] : [])];
+  const groups = (['generationConfig', 'toolConfig'] as const).filter((name) => wire[name]);
+  const form = ['read', ...words, ...thinking.form, ...groups, ...('model' in wire ? ['model'] : []), ...modalityForm(config), ...(wire.serviceTier ? [`tier:${wire.serviceTier}`] : [])];
   return {
     model,
     stream,
@@ -55,10 +57,13 @@ export function decodeRequest(wire: WireRequest, { model, stream, text, words }:
     format: format.value,
     reasoning: thinking.value,
     modalities: config.responseModalities?.map((each) => each.toLowerCase()),
-    serviceTier: wire.serviceTier ?? undefined,
-    ...bag.keep({ ...leftover(wire, requestFields), ...calling.rest, ...flattened('generationConfig', generation) }, [...form, ...modalityForm(config)]),
+    serviceTier: wire.serviceTier ? (tiers[wire.serviceTier] ?? wire.serviceTier) : undefined,
+    ...bag.keep({ ...leftover(wire, requestFields), ...flattened('toolConfig', calling.rest), ...flattened('generationConfig', generation) }, form),
   };
 }
+
+/** Google's words for a tier where others have another. */
+const tiers: Readonly<Record<string, string>> = { unspecified: 'auto', standard: 'default' };
 
 /** Members by their paths, so that each is told by its own when it is lost. */
 function flattened(name: string, fields: Fields): Fields {
@@ -69,25 +74,24 @@ interface Read<Value> {
   readonly value: Value | undefined;
   /** The fields that the value says. */
   readonly read: readonly string[];
-  readonly form: readonly string[];
 }
 
 function decodeFormat(config: WireGeneration): Read<Format> {
   const { responseMimeType: type, responseSchema, responseJsonSchema } = config;
   const read = ['responseMimeType'];
-  if (type === 'text/plain') return { value: { type: 'text' }, read, form: [] };
-  if (type !== 'application/json') return { value: undefined, read: [], form: [] };
+  if (type === 'text/plain') return { value: { type: 'text' }, read };
+  if (type !== 'application/json') return { value: undefined, read: [] };
   if (responseSchema) {
-    return { value: { type: 'schema', schema: fromOpenApi(responseSchema), ...bag.keep({}, [openApiForm + JSON.stringify(responseSchema)]) }, read: [...read, 'responseSchema'], form: [] };
+    return { value: { type: 'schema', schema: fromOpenApi(responseSchema), ...bag.keep({}, [openApiForm + JSON.stringify(responseSchema)]) }, read: [...read, 'responseSchema'] };
   }
-  if (responseJsonSchema === undefined || responseJsonSchema === null) return { value: { type: 'json' }, read, form: [] };
-  return { value: { type: 'schema', schema: responseJsonSchema }, read: [...read, 'responseJsonSchema'], form: [] };
+  if (responseJsonSchema === undefined || responseJsonSchema === null) return { value: { type: 'json' }, read };
+  return { value: { type: 'schema', schema: responseJsonSchema }, read: [...read, 'responseJsonSchema'] };
 }
 
 const thinkingFields = new Set(['includeThoughts', 'thinkingBudget', 'thinkingLevel']);
 
 /** The level as it was written stands in the form: SDKs write it in upper case, the documentation in lower. */
-function decodeThinking({ thinkingConfig: config }: WireGeneration): Read<NonNullable<CanonicalRequest['reasoning']>> & { readonly rest: Fields } {
+function decodeThinking({ thinkingConfig: config }: WireGeneration): Read<Reasoning> & { readonly rest: Fields; readonly form: readonly string[] } {
   if (!config) return { value: undefined, read: [], form: [], rest: {} };
   const { includeThoughts: shown, thinkingBudget: budget, thinkingLevel: level } = config;
   const effort = level && level !== 'THINKING_LEVEL_UNSPECIFIED' ? level.toLowerCase() : undefined;
@@ -105,7 +109,7 @@ function decodeThinking({ thinkingConfig: config }: WireGeneration): Read<NonNul
   };
 }
 
-function decodeLogprobs({ responseLogprobs: asked, logprobs: top }: WireGeneration): Omit<Read<NonNullable<CanonicalRequest['logprobs']>>, 'form'> {
+function decodeLogprobs({ responseLogprobs: asked, logprobs: top }: WireGeneration): Read<NonNullable<CanonicalRequest['logprobs']>> {
   if (!asked) return { value: undefined, read: [] };
   return { value: typeof top === 'number' ? { top } : {}, read: ['responseLogprobs', 'logprobs'] };
 }

@@ -3,7 +3,7 @@
  * them: here each is a tool, with the number of the group it came from.
  */
 import type { CanonicalRequest, Tool } from '../../../core/index.ts';
-import { leftover, nested, type Fields } from '../../shared/vendor-bag.ts';
+import { leftover, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { fromOpenApi } from './openapi-schema.ts';
 import type { WireDeclaration, WireRequest } from './wire.ts';
@@ -52,18 +52,16 @@ const callingFields = new Set(['mode', 'allowedFunctionNames']);
 
 export interface ReadToolConfig {
   readonly choice: ToolChoice | undefined;
-  /** What has no canonical name, by its path. */
+  /** What has no canonical name. */
   readonly rest: Fields;
 }
 
 export function decodeToolConfig(config: WireRequest['toolConfig']): ReadToolConfig {
-  if (!config) return { choice: undefined, rest: {} };
-  const { functionCallingConfig: calling, ...others } = config;
+  const { functionCallingConfig: calling, ...others } = config ?? {};
   const choice = calling?.mode ? decodeChoice(calling.mode, calling.allowedFunctionNames ?? undefined) : undefined;
-  const inside = choice && calling ? leftover(calling, callingFields) : calling;
-  const kept = { ...others, ...(inside && (!choice || Object.keys(inside).length > 0) ? { functionCallingConfig: inside } : {}), ...(calling === null ? { functionCallingConfig: null } : {}) };
-  const empty = !calling && Object.keys(others).length === 0;
-  return { choice, rest: empty && calling !== null ? { toolConfig: {} } : nested('toolConfig', kept) };
+  const inside = calling && leftover(calling, choice ? callingFields : new Set());
+  const told = inside !== undefined && !(choice && inside && Object.keys(inside).length === 0);
+  return { choice, rest: told ? { ...others, functionCallingConfig: inside } : others };
 }
 
 /** The mode is kept where it is not the one this choice is written with. */

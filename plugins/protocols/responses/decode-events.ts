@@ -50,7 +50,6 @@ const ownWords = new Set([
 ]);
 
 export class ReplyDecoder implements EventDecoder {
-  readonly #call: ClientCall;
   readonly #items: ReplyItems;
   #names: ToolNames | undefined;
   #events: CanonicalEvent[] = [];
@@ -58,7 +57,6 @@ export class ReplyDecoder implements EventDecoder {
   #over = false;
 
   constructor(call: ClientCall) {
-    this.#call = call;
     this.#items = new ReplyItems((event) => void this.#events.push(event), () => (this.#names ??= new ToolNames(call.decode())));
   }
 

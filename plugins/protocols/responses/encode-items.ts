@@ -50,6 +50,11 @@ function encodeTurn(turn: Turn, at: string, encoding: Encoding): Fields[] {
   for (const [position, block] of turn.blocks.entries()) {
     const path = `${at}.blocks[${position}]`;
     if ('opaque' in block && block.opaque && block.type !== 'reasoning') encoding.lose(`${path}.opaque`, 'sealed state is only given back to the vendor it came from');
+    if (block.type === 'media' && turn.role === 'assistant' && !encoding.own) {
+      open = undefined;
+      entries.push({ path, item: encodeShown(block, path, encoding) });
+      continue;
+    }
     if (isSpoken(block)) {
       if (!open || bag.form(block).includes('message')) {
         open = { parts: [], sides: messageSides(turn, block) };
@@ -70,6 +75,13 @@ function isSpoken(block: Block): block is SpokenBlock {
   return block.type === 'text' || block.type === 'refusal' || (block.type === 'media' && !bag.form(block).includes('image-call'));
 }
 
+/** An assistant's message holds no media here: what a model showed is shown to it again. */
+function encodeShown(block: Kind<'media'>, path: string, encoding: Encoding): Fields {
+  encoding.lose(path, 'sent as if the user showed it');
+  const part = encodePart(block, 'user', path, encoding);
+  return { role: 'user', content: [{ type: 'input_text', text: 'What the assistant showed:' }, ...(part ? [part] : [])] };
+}
+
 function turnSides(turn: Turn): Message['sides'] {
   return { fields: bag.fields(turn), form: bag.form(turn) };
 }
@@ -83,8 +95,9 @@ function messageSides(turn: Turn, block: SpokenBlock): Message['sides'] {
 
 /** The vendor refuses reasoning that nothing follows: what it led to was lost, or never came. */
 function withoutLooseReasoning(entries: Entry[], { own, lose }: Encoding): Entry[] {
-  const kept = entries.filter((entry) => own || 'item' in entry || entry.message.parts.length > 0);
-  for (let last = kept.at(-1); !own && last && 'item' in last && last.item['type'] === 'reasoning'; last = kept.at(-1)) {
+  if (own) return entries;
+  const kept = entries.filter((entry) => 'item' in entry || entry.message.parts.length > 0);
+  for (let last = kept.at(-1); last && 'item' in last && last.item['type'] === 'reasoning'; last = kept.at(-1)) {
     lose(last.path, 'what it led to is not there');
     kept.pop();
   }
@@ -97,8 +110,9 @@ function encodeMessage({ parts, sides: { fields, form } }: Message, turn: Turn, 
 }
 
 /** What the first part remembers of its message stands on the message. */
-function withoutItem({ item: _, ...part }: Fields): Fields {
-  return part;
+function withoutItem(part: Fields): Fields {
+  const { item: _item, ...rest } = part;
+  return rest;
 }
 
 function encodeBlock(block: Exclude<Block, SpokenBlock> | Kind<'media'>, path: string, encoding: Encoding): Fields | undefined {

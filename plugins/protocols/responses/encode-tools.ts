@@ -52,13 +52,24 @@ function writeTools(tools: readonly Tool[], encoding: Encoding): Fields[] {
 
 function encodeHosted(tool: Extract<Tool, { type: 'hosted' }>, path: string, { lose }: Encoding): Fields | undefined {
   if (tool.protocol === protocolName && isObject(tool.value)) return tool.value;
-  if (tool.kind === 'web-search') return { type: 'web_search' };
+  if (tool.kind === 'web-search') return encodeSearch(tool.value, path, lose);
   lose(path, `${tool.protocol} has a tool of its own here`);
   return undefined;
 }
 
+const nameless = new Set(['type', 'name']);
+
+/** Another protocol's search, with such options as are alike. */
+function encodeSearch(value: unknown, path: string, lose: Encoding['lose']): Fields {
+  const size = isObject(value) ? value['search_context_size'] : undefined;
+  for (const option of Object.keys(isObject(value) ? value : {})) {
+    if (!nameless.has(option) && option !== 'search_context_size') lose(`${path}.${option}`, 'the search of responses has no such option');
+  }
+  return { type: 'web_search', ...(typeof size === 'string' ? { search_context_size: size } : {}) };
+}
+
 function encodeTool(tool: OwnTool, { own, names }: Encoding): Fields {
-  const { namespace: _, ...fields } = bag.fields(tool);
+  const { namespace: _namespace, ...fields } = bag.fields(tool);
   const { description } = tool;
   const name = names.wireOf(tool.name)?.name ?? tool.name;
   if (tool.type === 'custom') return overlay(fields, { type: 'custom', name, description, format: flattenGrammar(tool.format) });

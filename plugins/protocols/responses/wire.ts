@@ -19,7 +19,7 @@ const tokenLimit = z.int('a whole number of tokens, at least 1').positive('a who
 const anyObject = z.looseObject({});
 const text = z.string().nullish();
 
-const cacheBreakpoint = z.looseObject({ mode: z.literal('explicit').nullish(), ttl: text }).nullish();
+const cacheBreakpoint = z.looseObject({ mode: z.literal('explicit'), ttl: text }).nullish();
 const inputText = z.looseObject({ type: z.literal('input_text'), text: z.string(), prompt_cache_breakpoint: cacheBreakpoint });
 const outputText = z.looseObject({
   type: z.literal('output_text'),
@@ -54,7 +54,7 @@ const content = z.union([z.string(), z.array(part)], 'a string, or an array of c
 const id = { id: text, status: z.enum(['in_progress', 'completed', 'incomplete']).nullish() };
 const callId = z.string('the id of a tool call').min(1, 'the id of a tool call');
 
-export const anyItemWire = z.looseObject({ type: text, role: z.unknown(), id: z.unknown() });
+export const anyItemWire = z.looseObject({ type: text, role: z.unknown().optional(), id: z.unknown().optional() });
 export const messageWire = z.looseObject({
   ...id,
   type: z.literal('message').nullish(),

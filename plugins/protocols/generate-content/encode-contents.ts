@@ -1,0 +1,159 @@
+/**
+ * Canonical turns as instructions and contents. Gemini wants the results of a step together, as many as there were
+ * calls, right behind them; a request of this protocol keeps the contents it came in.
+ */
+import type { Block, Turn } from '../../../core/index.ts';
+import { overlay, type Fields } from '../../shared/vendor-bag.ts';
+import { bag } from './bag.ts';
+import { contentStart } from './decode-contents.ts';
+import { encodeBlock, encodeResult } from './encode-parts.ts';
+import type { Encoding } from './encoding.ts';
+import { placeholders } from './signature.ts';
+
+interface Content {
+  readonly kind: 'user' | 'model' | 'results';
+  readonly role: string | undefined;
+  readonly parts: Fields[];
+  readonly rest: Fields;
+}
+
+export interface EncodedTurns {
+  readonly systemInstruction: Fields | undefined;
+  readonly contents: Fields[];
+}
+
+export function encodeTurns(turns: readonly Turn[], encoding: Encoding): EncodedTurns {
+  const writer = new ContentWriter(turns, encoding);
+  const spoken = turns.findIndex(({ role }) => role !== 'system' && role !== 'developer');
+  // A request of instructions alone would have no contents, which Gemini refuses.
+  const leading = spoken < 0 && !encoding.own ? turns.length - 1 : spoken < 0 ? turns.length : spoken;
+  const instructions: Fields[] = [];
+  let rest: Fields = {};
+  for (const [index, turn] of turns.slice(0, leading).entries()) {
+    instructions.push(...writer.instruct(turn, index));
+    rest = { ...rest, ...bag.fields(turn) };
+  }
+  for (const [index, turn] of turns.entries()) if (index >= leading) writer.add(turn, index);
+  if (encoding.native && encoding.modern) writer.markUnsealedCalls();
+  const contents = writer.contents.map(({ role, parts, rest: fields }) => overlay(fields, { role, parts }));
+  return { systemInstruction: leading > 0 ? overlay(rest, { parts: instructions }) : undefined, contents };
+}
+
+class ContentWriter {
+  readonly contents: Content[] = [];
+  readonly #encoding: Encoding;
+  readonly #names = new Map<string, string>();
+  /** Parts of calls that may be given a placeholder: what a client of this protocol wrote itself is its own. */
+  readonly #unsealed = new Set<Fields>();
+  #files = 0;
+
+  constructor(turns: readonly Turn[], encoding: Encoding) {
+    this.#encoding = encoding;
+    for (const { blocks } of turns) for (const block of blocks) if (block.type === 'tool-call') this.#names.set(block.id, block.name);
+  }
+
+  instruct(turn: Turn, index: number): Fields[] {
+    return turn.blocks.flatMap((block, place): Fields[] => {
+      const path = `turns[${index}].blocks[${place}]`;
+      if (block.type !== 'tool-result' && (block.type === 'text' || this.#encoding.own)) return encodeBlock(block, path, this.#encoding);
+      this.#encoding.lose(path, 'instructions are text alone');
+      return [];
+    });
+  }
+
+  add(turn: Turn, index: number): void {
+    if (turn.name !== undefined) this.#encoding.lose(`turns[${index}].name`, 'generate-content has no names of participants');
+    if (turn.role === 'system' || turn.role === 'developer') return this.#interrupt(turn, index);
+    if (turn.role === 'assistant') return this.#answer(turn, index);
+    this.#speak(turn, index);
+  }
+
+  /** Instructions in the middle of a conversation stay there, as text of the user's that says what it is. */
+  #interrupt(turn: Turn, index: number): void {
+    const parts = this.instruct(turn, index).map(({ text }) => ({ text: this.contents.length > 0 ? `<system>\n${String(text)}\n</system>` : text }));
+    if (parts.length > 0) this.#content('user', 'user').parts.push(...parts);
+  }
+
+  /** The content to add to: the last one where it is of the kind, another otherwise, and for every turn of our own. */
+  #content(kind: Content['kind'], role: string | undefined, rest: Fields = {}): Content {
+    const last = this.contents.at(-1);
+    if (!this.#encoding.own && last?.kind === kind) return last;
+    const content: Content = { kind, role, parts: [], rest };
+    this.contents.push(content);
+    return content;
+  }
+
+  #answer(turn: Turn, index: number): void {
+    let content: Content | undefined;
+    for (const [place, block] of turn.blocks.entries()) {
+      const path = `turns[${index}].blocks[${place}]`;
+      const parts = block.type === 'tool-result' ? [this.#result(block, path).part] : encodeBlock(block, path, this.#encoding);
+      const [first] = parts;
+      if (!first) continue;
+      content = content && !bag.form(block).includes(contentStart) ? content : this.#content('model', 'model', content ? {} : bag.fields(turn));
+      content.parts.push(...parts);
+      if (block.type === 'tool-call' && isUnsealed(block, first, this.#encoding)) this.#unsealed.add(first);
+    }
+  }
+
+  #speak(turn: Turn, index: number): void {
+    const { own } = this.#encoding;
+    const role = own ? roleOf(turn) : 'user';
+    const results: Fields[] = [];
+    const files: Fields[] = [];
+    const others: Fields[] = [];
+    for (const [place, block] of turn.blocks.entries()) {
+      const path = `turns[${index}].blocks[${place}]`;
+      if (block.type !== 'tool-result') {
+        others.push(...encodeBlock(block, path, this.#encoding));
+        continue;
+      }
+      const encoded = this.#result(block, path);
+      (own ? others : results).push(encoded.part);
+      files.push(...encoded.files);
+    }
+    const answers = results.length > 0 || (own && turn.blocks.every(({ type }) => type === 'tool-result'));
+    if (own) return void this.#content(answers ? 'results' : 'user', role, bag.fields(turn)).parts.push(...others);
+    if (answers) this.#addResults(results, files);
+    if (others.length > 0) this.#content('user', role, bag.fields(turn)).parts.push(...others);
+  }
+
+  /** All results of a step come first, then the files that belong to them. */
+  #addResults(results: readonly Fields[], files: readonly Fields[]): void {
+    const { parts } = this.#content('results', 'user');
+    const last = parts.findLastIndex((part) => 'functionResponse' in part);
+    parts.splice(last + 1, 0, ...results);
+    parts.push(...files);
+  }
+
+  #result(block: Extract<Block, { type: 'tool-result' }>, path: string): ReturnType<typeof encodeResult> {
+    const name = (this.#encoding.own ? block.name : undefined) ?? this.#names.get(block.callId) ?? block.name ?? block.callId;
+    const encoded = encodeResult(block, name, path, this.#encoding, this.#files);
+    this.#files += encoded.files.length / 2;
+    return encoded;
+  }
+
+  /** Gemini refuses a step of the current turn whose first call has no signature, unless it is told not to look. */
+  markUnsealedCalls(): void {
+    const current = this.contents.findLastIndex(({ kind }) => kind === 'user');
+    let seen = false;
+    for (const { kind, parts } of this.contents.slice(current + 1)) {
+      const place = parts.findIndex((part) => 'functionCall' in part);
+      const call = parts[place];
+      if (kind !== 'model') seen = false;
+      else if (call && !seen) {
+        seen = true;
+        if (this.#unsealed.has(call)) parts[place] = { ...call, thoughtSignature: placeholders[0] };
+      }
+    }
+  }
+}
+
+function isUnsealed({ opaque = [] }: Extract<Block, { type: 'tool-call' }>, part: Fields, { own }: Encoding): boolean {
+  return part['thoughtSignature'] === undefined && (!own || opaque.length > 0);
+}
+
+function roleOf(turn: Turn): string | undefined {
+  if (bag.form(turn).includes('no-role')) return undefined;
+  return turn.role === 'tool' ? 'function' : 'user';
+}

@@ -1,0 +1,159 @@
+/** The fields of `generationConfig`, fitted to what the model can take. */
+import type { CanonicalRequest, Loss, Model } from '../../../core/index.ts';
+import { efforts, effortFor, nearestEffort } from '../../shared/reasoning-effort.ts';
+import type { Fields } from '../../shared/vendor-bag.ts';
+import { bag } from './bag.ts';
+import { openApiOf } from './encode-tools.ts';
+import type { Encoding } from './encoding.ts';
+import { fitSchema } from './fit-schema.ts';
+
+const mostStops = 5;
+const largestSeed = 2147483647;
+
+export function encodeGeneration(request: CanonicalRequest, model: Model, outputLimit: number | undefined, encoding: Encoding): Fields {
+  return {
+    ...encodeSampling(request, model, encoding),
+    maxOutputTokens: outputLimit ?? request.outputLimit,
+    candidateCount: request.candidates,
+    ...encodeLogprobs(request, model, encoding),
+    ...encodeFormat(request, model, encoding),
+    responseModalities: encodeModalities(request),
+    thinkingConfig: encodeThinking(request, model, encoding),
+  };
+}
+
+/** What a model that does not sample as asked is not sent, and what its list of parameters, where it has one, is complete about. */
+function takes({ capabilities, supportedParameters }: Model, name: string, { own }: Encoding): boolean {
+  if (own) return true;
+  if (!capabilities.sampling && name !== 'stop' && name !== 'seed') return false;
+  return supportedParameters.length === 0 || name === 'top_k' || supportedParameters.includes(name);
+}
+
+/** Google's seeds are of 32 bits. */
+function fitsSeed(seed: CanonicalRequest['seed']): boolean {
+  return typeof seed === 'number' && Number.isInteger(seed) && Math.abs(seed) <= largestSeed;
+}
+
+function encodeSampling(request: CanonicalRequest, model: Model, encoding: Encoding): Fields {
+  const { seed, stop } = request;
+  const { lose } = encoding;
+  if (stop && stop.length > mostStops) lose('stop', `generate-content takes ${mostStops} stop sequences, the others are left out`);
+  if (seed !== undefined && !fitsSeed(seed)) lose('seed', 'generate-content takes seeds of 32 bits');
+  const rows = [
+    ['temperature', 'temperature', 'temperature', request.temperature],
+    ['topP', 'topP', 'top_p', request.topP],
+    ['topK', 'topK', 'top_k', request.topK],
+    ['frequencyPenalty', 'frequencyPenalty', 'frequency_penalty', request.frequencyPenalty],
+    ['presencePenalty', 'presencePenalty', 'presence_penalty', request.presencePenalty],
+    ['seed', 'seed', 'seed', fitsSeed(seed) ? seed : undefined],
+    ['stop', 'stopSequences', 'stop', stop?.slice(0, mostStops)],
+  ] as const;
+  const fields: Record<string, unknown> = {};
+  for (const [path, field, parameter, value] of rows) {
+    if (value === undefined) continue;
+    if (takes(model, parameter, encoding)) fields[field] = value;
+    else lose(path, 'the model does not take it');
+  }
+  return fields;
+}
+
+function encodeLogprobs({ logprobs }: CanonicalRequest, model: Model, encoding: Encoding): Fields {
+  if (!logprobs) return {};
+  if (takes(model, 'logprobs', encoding)) return { responseLogprobs: true, logprobs: logprobs.top };
+  encoding.lose('logprobs', 'the model does not take it');
+  return {};
+}
+
+function encodeFormat(request: CanonicalRequest, { capabilities }: Model, { own, modern, lose }: Encoding): Fields {
+  const { format, tools } = request;
+  if (!format) return {};
+  if (format.type === 'text') return own ? { responseMimeType: 'text/plain' } : {};
+  const json = { responseMimeType: 'application/json' };
+  if (own) {
+    if (format.type === 'json') return json;
+    const responseSchema = openApiOf(bag.form(format), format.schema);
+    return responseSchema === undefined ? { ...json, responseJsonSchema: format.schema } : { ...json, responseSchema };
+  }
+  if (!capabilities.structuredOutput) lose('format', 'the model has no structured output');
+  else if (!modern && tools?.length) lose('format', 'the model has no structured output beside tools');
+  else if (format.type === 'json') return json;
+  else {
+    const { name: title, description } = format;
+    const schema = fitSchema(format.schema, (reason) => lose('format.schema', reason));
+    // What a schema is called has no other place here.
+    return { ...json, responseJsonSchema: { ...(title === undefined ? {} : { title }), ...(description === undefined ? {} : { description }), ...schema } };
+  }
+  return {};
+}
+
+const modalityForm = 'modalities:';
+
+function encodeModalities(request: CanonicalRequest): readonly string[] | undefined {
+  const { modalities } = request;
+  const written = bag.form(request).find((word) => word.startsWith(modalityForm))?.slice(modalityForm.length).split(',');
+  if (written?.length === modalities?.length && written?.every((each, index) => each.toLowerCase() === modalities?.[index])) return written;
+  return modalities?.map((each) => each.toUpperCase());
+}
+
+type Reasoning = NonNullable<CanonicalRequest['reasoning']>;
+
+function encodeThinking(request: CanonicalRequest, model: Model, encoding: Encoding): Fields | undefined {
+  const { reasoning } = request;
+  const form = bag.form(request);
+  if (encoding.own) return reasoning || form.includes('thinking') ? restoreThinking(reasoning ?? {}, form) : undefined;
+  if (!reasoning) return undefined;
+  const { effort, budget, display } = reasoning;
+  const { style } = model.capabilities.reasoning;
+  const wanted = effort ?? (budget === undefined ? undefined : effortFor(budget));
+  if (style === 'none') {
+    if (wanted !== undefined && wanted !== 'none') encoding.lose('reasoning', 'the model does not reason');
+    return undefined;
+  }
+  const depth = style === 'budget' ? thinkingBudget(reasoning, model, encoding.lose) : thinkingLevel(reasoning, wanted, model, encoding.lose);
+  const shown = display === undefined ? wanted !== 'none' : display !== 'none';
+  return { ...depth, includeThoughts: shown };
+}
+
+function restoreThinking({ effort, budget, display }: Reasoning, form: readonly string[]): Fields {
+  const written = form.find((word) => word.startsWith('level:'))?.slice('level:'.length);
+  const known = effort === undefined || written?.toLowerCase() === effort;
+  return {
+    thinkingLevel: known ? written : effort.toUpperCase(),
+    thinkingBudget: budget,
+    includeThoughts: display === undefined ? undefined : display !== 'none',
+  };
+}
+
+type Lose = (path: Loss['path'], reason: Loss['reason']) => void;
+
+/** A budget is what was asked for, or what the effort amounts to, within the model's own bounds. */
+function thinkingBudget({ effort, budget }: Reasoning, { capabilities }: Model, lose: Lose): Fields {
+  const { budget: bounds = {}, canDisable = true } = capabilities.reasoning;
+  const { min = 0, max = Infinity } = bounds;
+  const asked = budget ?? efforts.find(({ name }) => name === effort)?.budget;
+  if (asked === undefined) {
+    if (effort !== undefined) lose('reasoning.effort', 'the model has no such effort');
+    return {};
+  }
+  // None at all is allowed beside the least of a model that can do without.
+  const sent = asked < 0 ? -1 : asked === 0 && canDisable ? 0 : Math.min(Math.max(asked, min, 1), max);
+  if (Number.isFinite(asked) && sent !== asked && budget !== undefined) lose('reasoning.budget', `sent as ${sent}`);
+  if (budget === undefined && asked === 0 && sent > 0) lose('reasoning.effort', `sent as a budget of ${sent}`);
+  return { thinkingBudget: Number.isFinite(sent) ? sent : undefined };
+}
+
+const levels = ['minimal', 'low', 'medium', 'high'];
+
+function thinkingLevel({ effort, budget }: Reasoning, wanted: string | undefined, { capabilities }: Model, lose: Lose): Fields {
+  if (wanted === undefined) return {};
+  const { efforts: known = levels } = capabilities.reasoning;
+  const level = nearestEffort(wanted, known);
+  if (!known.includes(level)) {
+    lose('reasoning.effort', 'the model has no such effort');
+    return {};
+  }
+  if (budget !== undefined && effort === undefined) lose('reasoning.budget', `sent as level "${level}"`);
+  else if (budget !== undefined) lose('reasoning.budget', 'the model takes a level');
+  if (effort !== undefined && level !== effort) lose('reasoning.effort', `sent as "${level}"`);
+  return { thinkingLevel: level };
+}

@@ -1,0 +1,22 @@
+/** A whole reply as one response: each candidate with all its parts. */
+import type { CanonicalEvent, ReplyContext, Usage } from '../../../core/index.ts';
+import type { Fields } from '../../shared/vendor-bag.ts';
+import { hidesThoughts, replyTail } from './encode-events.ts';
+import { ReplyParts } from './reply-parts.ts';
+
+export function encodeReply(events: readonly CanonicalEvent[], context: ReplyContext): unknown {
+  const parts = new ReplyParts({ streamed: false, hidesThoughts: hidesThoughts(context) });
+  const contents = new Map<number, Fields[]>();
+  let usage: Usage | undefined;
+  for (const event of events) {
+    if (event.type === 'usage') usage = { ...usage, ...event.usage };
+    const added = parts.push(event);
+    if ('candidate' in event) contents.set(event.candidate, [...(contents.get(event.candidate) ?? []), ...added]);
+  }
+  const tail = replyTail(context, usage, events.find((event) => event.type === 'response-start'));
+  if (parts.promptFeedback !== undefined) return { promptFeedback: parts.promptFeedback, ...tail };
+  const candidates = [...contents]
+    .toSorted(([first], [second]) => first - second)
+    .map(([index, all]) => ({ content: { parts: all, role: 'model' }, ...parts.endings.get(index), index }));
+  return { candidates, ...tail };
+}

@@ -1,0 +1,108 @@
+/** Tools, and the choice among them, as this wire groups and names them. */
+import { isDeepStrictEqual } from 'node:util';
+import type { CanonicalRequest, Model, Tool } from '../../../core/index.ts';
+import { isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
+import { bag, protocolName } from './bag.ts';
+import { groupForm, openApiForm } from './decode-tools.ts';
+import type { Encoding } from './encoding.ts';
+import { fitParameters } from './fit-schema.ts';
+import { fromOpenApi } from './openapi-schema.ts';
+import { fitName } from './tool-names.ts';
+
+type OwnTool = Exclude<Tool, { type: 'hosted' }>;
+type HostedTool = Extract<Tool, { type: 'hosted' }>;
+
+export function encodeTools(request: CanonicalRequest, { capabilities }: Model, encoding: Encoding): Fields {
+  const { lose, own } = encoding;
+  if (!capabilities.tools && !own) {
+    if (request.tools?.length) lose('tools', 'the model takes no tools');
+    return {};
+  }
+  if (request.parallelToolCalls === false) lose('parallelToolCalls', 'generate-content cannot forbid parallel calls');
+  const tools = own ? restoreGroups(request.tools, encoding) : groupTools(request.tools ?? [], encoding);
+  const calling = tools === undefined || (tools.length === 0 && !own) ? undefined : encodeChoice(request, own);
+  return { tools: tools?.length || own ? tools : undefined, toolConfig: calling && { functionCallingConfig: calling } };
+}
+
+/** The groups of a client of this protocol, each tool where it stood; tools that were added later make one of their own. */
+function restoreGroups(tools: CanonicalRequest['tools'], encoding: Encoding): Fields[] | undefined {
+  if (!tools) return undefined;
+  const groups = Map.groupBy([...tools.entries()], ([, tool]) => bag.form(tool).find((word) => word.startsWith(groupForm)));
+  return [...groups.values()].map((group) => {
+    const functions = group.flatMap(([index, tool]): Fields[] => (tool.type === 'hosted' ? [] : [encodeFunction(tool, `tools[${index}]`, encoding)]));
+    const hosted = group.flatMap(([, tool]): Fields[] => (tool.type === 'hosted' && isObject(tool.value) ? [tool.value] : []));
+    return Object.assign({}, ...hosted, functions.length > 0 ? { functionDeclarations: functions } : {});
+  });
+}
+
+function groupTools(tools: readonly Tool[], encoding: Encoding): Fields[] {
+  const functions: Fields[] = [];
+  const hosted: Fields[] = [];
+  const calls = tools.some(({ type }) => type !== 'hosted');
+  for (const [index, tool] of tools.entries()) {
+    const path = `tools[${index}]`;
+    if (tool.type !== 'hosted') functions.push(encodeFunction(tool, path, encoding));
+    else hosted.push(...encodeHosted(tool, path, calls, encoding));
+  }
+  return [...(functions.length > 0 ? [{ functionDeclarations: functions }] : []), ...hosted];
+}
+
+function encodeHosted({ protocol, kind, value }: HostedTool, path: string, besideFunctions: boolean, { lose }: Encoding): Fields[] {
+  if (protocol === protocolName && isObject(value)) return [value];
+  if (kind !== 'web-search') lose(path, `${protocol} has a tool of its own here`);
+  else if (besideFunctions) lose(path, 'Gemini does not search beside functions');
+  else {
+    const options = isObject(value) ? Object.keys(value).filter((name) => name !== 'type' && name !== 'name') : [];
+    for (const name of options) lose(`${path}.${name}`, 'Google Search has no such option');
+    return [{ googleSearch: {} }];
+  }
+  return [];
+}
+
+/** How the tool's text is to look, for a model that is only told in words. */
+function grammarOf(format: unknown): string {
+  const grammar = isObject(format) && isObject(format['grammar']) ? format['grammar'] : format;
+  if (!isObject(grammar) || typeof grammar['definition'] !== 'string') return '';
+  return `The input follows this grammar (${String(grammar['syntax'])}):\n${grammar['definition']}`;
+}
+
+/** A custom tool, which takes free text, is a function with that text as its one argument. */
+function encodeFunction(tool: OwnTool, path: string, encoding: Encoding): Fields {
+  const { lose, own } = encoding;
+  if (tool.namespace !== undefined) lose(`${path}.namespace`, 'generate-content has no namespaces for tools');
+  if (tool.cache) lose(`${path}.cache`, 'Gemini finds what to cache by itself');
+  const name = own ? tool.name : fitName(tool.name);
+  if (tool.type === 'custom') {
+    const description = [tool.description, grammarOf(tool.format)].filter(Boolean).join('\n\n');
+    return { name, description, parametersJsonSchema: { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] } };
+  }
+  if (tool.strict) lose(`${path}.strict`, 'generate-content has no such switch');
+  return overlay(bag.fields(tool), { name, description: tool.description, ...parametersOf(tool, path, encoding) });
+}
+
+/** A schema in the vendor's own form is restored, unless it was changed meanwhile. */
+export function openApiOf(form: readonly string[], schema: unknown): unknown {
+  const word = form.find((each) => each.startsWith(openApiForm));
+  const original: unknown = word === undefined ? undefined : JSON.parse(word.slice(openApiForm.length));
+  return isDeepStrictEqual(fromOpenApi(original), schema) ? original : undefined;
+}
+
+function parametersOf(tool: Extract<Tool, { type: 'function' }>, path: string, { own, lose }: Encoding): Fields {
+  const { schema } = tool;
+  if (schema === undefined) return {};
+  const parameters = own ? openApiOf(bag.form(tool), schema) : undefined;
+  if (parameters !== undefined) return { parameters };
+  return { parametersJsonSchema: own ? schema : fitParameters(schema, (reason) => lose(`${path}.schema`, reason)) };
+}
+
+const modes = { auto: 'AUTO', none: 'NONE', required: 'ANY', one: 'ANY' } as const;
+
+/** The mode as it was written; `VALIDATED` is the only one that binds a model to some tools and leaves it to call none. */
+function encodeChoice({ toolChoice }: CanonicalRequest, own: boolean): Fields | undefined {
+  if (!toolChoice) return undefined;
+  const { mode, names, required } = toolChoice;
+  const written = bag.form(toolChoice).find((word) => word.startsWith('mode:'))?.slice('mode:'.length);
+  const usual = mode === 'subset' ? (required ? 'ANY' : 'VALIDATED') : modes[mode];
+  const allowed = own ? names : names?.map(fitName);
+  return { mode: written ?? usual, ...(allowed ? { allowedFunctionNames: allowed } : {}) };
+}

@@ -1,0 +1,53 @@
+/**
+ * Why a candidate ended, in both directions. Gemini says `STOP` after a call as well, so whether tools were called is
+ * seen from the calls; a cut or filtered reply keeps its reason, since a call in it may be broken.
+ */
+import type { FinishReason } from '../../../core/index.ts';
+
+const read: Readonly<Record<string, FinishReason>> = {
+  STOP: 'stop',
+  MAX_TOKENS: 'length',
+  SAFETY: 'content-filter',
+  RECITATION: 'content-filter',
+  BLOCKLIST: 'content-filter',
+  PROHIBITED_CONTENT: 'content-filter',
+  SPII: 'content-filter',
+  IMAGE_SAFETY: 'content-filter',
+  IMAGE_PROHIBITED_CONTENT: 'content-filter',
+  IMAGE_RECITATION: 'content-filter',
+  MODEL_ARMOR: 'content-filter',
+  JAILBREAK: 'content-filter',
+  LANGUAGE: 'other',
+  OTHER: 'other',
+  MALFORMED_FUNCTION_CALL: 'other',
+  MALFORMED_RESPONSE: 'other',
+  MISSING_THOUGHT_SIGNATURE: 'other',
+  UNEXPECTED_TOOL_CALL: 'other',
+  TOO_MANY_TOOL_CALLS: 'other',
+  IMAGE_OTHER: 'other',
+  NO_IMAGE: 'other',
+  CONTINUATION: 'pause',
+};
+
+export function decodeFinish(raw: string, calls: boolean): FinishReason {
+  const reason = Object.hasOwn(read, raw) ? (read[raw] ?? 'other') : 'other';
+  return calls && reason === 'stop' ? 'tool-calls' : reason;
+}
+
+const written: Readonly<Record<FinishReason, string>> = {
+  stop: 'STOP',
+  'stop-sequence': 'STOP',
+  length: 'MAX_TOKENS',
+  'context-length': 'MAX_TOKENS',
+  'tool-calls': 'STOP',
+  'content-filter': 'SAFETY',
+  refusal: 'SAFETY',
+  pause: 'STOP',
+  error: 'OTHER',
+  other: 'OTHER',
+};
+
+/** The vendor's own word where it is one of this wire's and means the same. */
+export function encodeFinish({ unified, raw }: { readonly unified: FinishReason; readonly raw: string }): string {
+  return Object.hasOwn(read, raw) && read[raw] === unified ? raw : written[unified];
+}

@@ -1,0 +1,79 @@
+/**
+ * Where an answer comes from. Google counts places in bytes of UTF-8 and keeps sources apart from the passages they
+ * support; canonical annotations count characters of the whole answer, each with its source.
+ */
+import type { CanonicalEvent } from '../../../core/index.ts';
+import { isObject, type Fields } from '../../shared/vendor-bag.ts';
+
+export type Annotation = Extract<CanonicalEvent, { type: 'annotation' }>['annotation'];
+
+function list(value: unknown): Fields[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}
+
+function word(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** Characters in the first `bytes` bytes of a text. */
+function charactersIn(text: string, bytes: number): number {
+  return Buffer.from(text).toString('utf8', 0, bytes).length;
+}
+
+/** The text of an answer so far, and where its parts begin in it. */
+export interface Answer {
+  readonly text: string;
+  readonly starts: readonly number[];
+}
+
+/** A place in the answer, from bytes of one of its parts; a start that is not told is 0. */
+function place(segment: Fields, { text, starts }: Answer): { start?: number; end?: number } {
+  const { partIndex, startIndex = 0, endIndex } = segment;
+  if (typeof startIndex !== 'number' || typeof endIndex !== 'number') return {};
+  const base = starts[typeof partIndex === 'number' ? partIndex : 0] ?? 0;
+  const part = text.slice(base);
+  return { start: base + charactersIn(part, startIndex), end: base + charactersIn(part, endIndex) };
+}
+
+function source(chunk: Fields | undefined): Pick<Annotation, 'kind' | 'url' | 'title'> | undefined {
+  const found = chunk?.['web'] ?? chunk?.['retrievedContext'] ?? chunk?.['maps'];
+  if (!isObject(found)) return undefined;
+  return { kind: 'url', url: word(found['uri']), title: word(found['title']) };
+}
+
+export function decodeGrounding(metadata: Fields, answer: Answer): Annotation[] {
+  const chunks = list(metadata['groundingChunks']);
+  const supports = list(metadata['groundingSupports']);
+  if (supports.length === 0) return chunks.flatMap((chunk) => source(chunk) ?? []);
+  return supports.flatMap((support) => {
+    const segment = isObject(support['segment']) ? support['segment'] : {};
+    const indices: unknown[] = Array.isArray(support['groundingChunkIndices']) ? support['groundingChunkIndices'] : [];
+    return indices.flatMap((index): Annotation[] => {
+      const from = source(chunks[Number(index)]);
+      return from ? [{ ...from, ...place(segment, answer), citedText: word(segment['text']) }] : [];
+    });
+  });
+}
+
+/** Passages that repeat what can be found elsewhere. */
+export function decodeCitations(metadata: Fields, answer: Answer): Annotation[] {
+  return list(metadata['citationSources'] ?? metadata['citations']).map((citation) => ({
+    kind: 'url',
+    url: word(citation['uri']),
+    title: word(citation['title']),
+    ...place(citation, answer),
+  }));
+}
+
+/** Annotations of any vendor as sources and the passages they support. */
+export function encodeGrounding(annotations: readonly Annotation[], text: string): Fields | undefined {
+  const cited = annotations.filter(({ kind, url }) => kind === 'url' && url !== undefined);
+  if (cited.length === 0) return undefined;
+  const chunks = [...new Map(cited.map(({ url, title }) => [JSON.stringify([url, title]), { web: { uri: url, title } }])).entries()];
+  const supports = cited.flatMap(({ url, title, start, end, citedText }) => {
+    if (start === undefined || end === undefined) return [];
+    const segment = { startIndex: Buffer.byteLength(text.slice(0, start)), endIndex: Buffer.byteLength(text.slice(0, end)), text: citedText ?? text.slice(start, end) };
+    return [{ segment, groundingChunkIndices: [chunks.findIndex(([key]) => key === JSON.stringify([url, title]))] }];
+  });
+  return { groundingChunks: chunks.map(([, chunk]) => chunk), ...(supports.length > 0 ? { groundingSupports: supports } : {}) };
+}

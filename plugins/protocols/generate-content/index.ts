@@ -1,0 +1,79 @@
+/** The generate-content protocol, Google's wire: its client side, its upstream side, its counts and its listing. */
+import { z } from 'zod';
+import { definePlugin, type Protocol } from '../../../core/index.ts';
+import { matcher } from './address.ts';
+import { protocolName } from './bag.ts';
+import { count } from './count.ts';
+import { ReplyDecoder } from './decode-events.ts';
+import { ChunkEncoder, encodeStreamError } from './encode-events.ts';
+import { encodeReply } from './encode-reply.ts';
+import { encodeRequest } from './encode-request.ts';
+import { decodeError, encodeError } from './errors.ts';
+import { listingRoutes } from './listing.ts';
+import { readRequest } from './read-request.ts';
+import { retarget } from './retarget.ts';
+
+/** Canonical fields that this protocol spells otherwise. */
+const fieldNames = {
+  turns: 'contents',
+  toolChoice: 'toolConfig.functionCallingConfig',
+  outputLimit: 'generationConfig.maxOutputTokens',
+  candidates: 'generationConfig.candidateCount',
+  temperature: 'generationConfig.temperature',
+  topP: 'generationConfig.topP',
+  topK: 'generationConfig.topK',
+  frequencyPenalty: 'generationConfig.frequencyPenalty',
+  presencePenalty: 'generationConfig.presencePenalty',
+  seed: 'generationConfig.seed',
+  stop: 'generationConfig.stopSequences',
+  logprobs: 'generationConfig.responseLogprobs',
+  'logprobs.top': 'generationConfig.logprobs',
+  format: 'generationConfig.responseMimeType',
+  'format.schema': 'generationConfig.responseJsonSchema',
+  modalities: 'generationConfig.responseModalities',
+  reasoning: 'generationConfig.thinkingConfig',
+  'reasoning.effort': 'generationConfig.thinkingConfig.thinkingLevel',
+  'reasoning.budget': 'generationConfig.thinkingConfig.thinkingBudget',
+  'reasoning.display': 'generationConfig.thinkingConfig.includeThoughts',
+};
+
+/** The protocol, served below an address. */
+export function protocolAt(mount: string): Protocol {
+  return {
+    name: protocolName,
+    body: 'json',
+    client: {
+      match: matcher(mount),
+      read: readRequest,
+      fieldNames,
+      encodeEvents: (context) => new ChunkEncoder(context),
+      encodeReply,
+      encodeError: (error, _id, match) => encodeError(error, match),
+      encodeStreamError,
+      // Its clients bear nothing between two chunks.
+      keepAlive: '',
+    },
+    upstream: {
+      headers: () => ({}),
+      retarget,
+      encodeRequest,
+      decodeEvents: (call) => new ReplyDecoder(call),
+      decodeReply: (body, call) => new ReplyDecoder(call).whole(body),
+      decodeError,
+      modelPaths: [['modelVersion']],
+      ending: 'silence',
+      terminator: '',
+    },
+    count,
+  };
+}
+
+export const generateContent = definePlugin({
+  name: protocolName,
+  /** Where it is served: `/v1beta/models/…` and `/v1/models/…` follow. */
+  options: z.strictObject({ mount: z.string().regex(/^(\/[\w.-]+)*$/, 'a path such as "/beta", without a slash at its end').default('/beta') }),
+  apply(host, { mount }) {
+    host.protocols.add(protocolAt(mount));
+    for (const route of listingRoutes(host.catalog, mount)) host.routes.add(route);
+  },
+});

@@ -1,0 +1,151 @@
+/**
+ * Canonical events as parts of a candidate's content, and what is said of the candidate at its end. A stream sends
+ * text as it comes, a whole reply a block at a time; what there is to say is decided here for both.
+ */
+import type { CanonicalEvent, Opaque } from '../../../core/index.ts';
+import { argumentsObject } from '../../shared/exact-json.ts';
+import { isObject, type Fields } from '../../shared/vendor-bag.ts';
+import { bag } from './bag.ts';
+import { encodeFinish } from './finish.ts';
+import { encodeGrounding, type Annotation } from './grounding.ts';
+import { encodeLogprobs } from './logprobs.ts';
+import { writeSignature } from './signature.ts';
+
+type Event<Type extends CanonicalEvent['type']> = Extract<CanonicalEvent, { type: Type }>;
+
+export interface ReplyPartsOptions {
+  /** Whether text is told piece by piece. */
+  readonly streamed: boolean;
+  /** Whether the client does not want to see the model's thoughts. */
+  readonly hidesThoughts: boolean;
+}
+
+interface Candidate {
+  text: string;
+  readonly annotations: Annotation[];
+  readonly logprobs: unknown[];
+}
+
+interface OpenBlock {
+  readonly start: Event<'block-start'>;
+  text: string;
+}
+
+export class ReplyParts {
+  readonly #options: ReplyPartsOptions;
+  readonly #candidates = new Map<number, Candidate>();
+  readonly #blocks = new Map<number, OpenBlock>();
+  /** What is said of each candidate that has finished, beside its content. */
+  readonly endings = new Map<number, Fields>();
+  /** Set where the prompt was refused: then there are no candidates. */
+  promptFeedback: unknown;
+
+  constructor(options: ReplyPartsOptions) {
+    this.#options = options;
+  }
+
+  /** Passed one event; the answer is the parts it adds to its candidate's content. */
+  push(event: CanonicalEvent): Fields[] {
+    switch (event.type) {
+      case 'block-delta':
+        return this.#add(event);
+      case 'block-start':
+        this.#blocks.set(event.block, { start: event, text: '' });
+        return [];
+      case 'block-end':
+        return this.#end(event);
+      case 'annotation':
+        this.#candidate(event.candidate).annotations.push(event.annotation);
+        return [];
+      case 'logprobs':
+        this.#candidate(event.candidate).logprobs.push(...event.content);
+        return [];
+      case 'finish':
+        this.#finish(event);
+        return [];
+      default:
+        return [];
+    }
+  }
+
+  #candidate(index: number): Candidate {
+    const known = this.#candidates.get(index);
+    if (known) return known;
+    const candidate: Candidate = { text: '', annotations: [], logprobs: [] };
+    this.#candidates.set(index, candidate);
+    return candidate;
+  }
+
+  #add({ candidate, block: number, text }: Event<'block-delta'>): Fields[] {
+    const block = this.#blocks.get(number);
+    if (!block) return [];
+    const { kind } = block.start;
+    if (kind === 'text' || kind === 'refusal') this.#candidate(candidate).text += text;
+    const spoken = kind === 'text' || kind === 'refusal' || kind === 'reasoning';
+    if (spoken && this.#options.streamed) return text === '' ? [] : this.#speak(kind, { text });
+    block.text += text;
+    return [];
+  }
+
+  #speak(kind: string, part: Fields): Fields[] {
+    if (kind !== 'reasoning') return [part];
+    return this.#options.hidesThoughts ? [] : [{ ...part, thought: true }];
+  }
+
+  #end({ block: number, opaque = [] }: Event<'block-end'>): Fields[] {
+    const block = this.#blocks.get(number);
+    if (!block) return [];
+    this.#blocks.delete(number);
+    const { start, text } = block;
+    switch (start.kind) {
+      case 'text':
+      case 'refusal':
+      case 'reasoning':
+        return sealed(text === '' ? [] : [{ text }], opaque).flatMap((part) => this.#speak(start.kind, part));
+      case 'tool-call':
+        return sealed([callPart(start, text)], opaque);
+      case 'image':
+      case 'audio':
+        return text === '' ? [] : sealed([{ inlineData: { mimeType: start.mediaType ?? defaultTypes[start.kind], data: text } }], opaque);
+      case 'code':
+        return sealed([{ executableCode: { language: 'PYTHON', ...bag.fields(start), code: text } }], opaque);
+      case 'server-tool': {
+        // What another vendor ran itself has no part here.
+        const { part } = bag.fields(start);
+        return isObject(part) ? [part] : [];
+      }
+    }
+  }
+
+  #finish({ candidate: index, reason, vendor }: Event<'finish'>): void {
+    const { promptFeedback, ...extras } = bag.fields({ vendor });
+    if (promptFeedback !== undefined) {
+      this.promptFeedback = promptFeedback;
+      return;
+    }
+    const { text, annotations, logprobs } = this.#candidate(index);
+    const cited = 'groundingMetadata' in extras || 'citationMetadata' in extras;
+    const grounding = cited ? undefined : encodeGrounding(annotations, text);
+    this.endings.set(index, {
+      finishReason: encodeFinish(reason),
+      ...extras,
+      ...(grounding ? { groundingMetadata: grounding } : {}),
+      ...(logprobs.length > 0 ? { logprobsResult: encodeLogprobs(logprobs) } : {}),
+    });
+  }
+}
+
+const defaultTypes = { image: 'image/png', audio: 'audio/wav' } as const;
+
+/** The parts with what seals them on the last; a seal without a part has an empty one, and each further seal its own. */
+function sealed(parts: readonly Fields[], opaque: readonly Opaque[]): Fields[] {
+  const [first, ...others] = opaque.map(writeSignature);
+  if (first === undefined) return [...parts];
+  const last = parts.at(-1) ?? { text: '' };
+  return [...parts.slice(0, -1), { ...last, thoughtSignature: first }, ...others.map((thoughtSignature) => ({ text: '', thoughtSignature }))];
+}
+
+function callPart({ id, name = '', custom }: Event<'block-start'>, text: string): Fields {
+  const args = custom ? { input: text } : (argumentsObject(text) ?? { _raw: text });
+  return { functionCall: { ...(id === undefined ? {} : { id }), name, args } };
+}

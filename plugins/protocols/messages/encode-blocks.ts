@@ -1,0 +1,83 @@
+/**
+ * Canonical blocks as content blocks of this wire. What it has no words for is told as lost; content without which
+ * the answer would be worthless (a video, another vendor's file) refuses the call.
+ */
+import type { Block } from '../../../core/index.ts';
+import { argumentsObject } from '../../shared/exact-json.ts';
+import { overlay, type Fields } from '../../shared/vendor-bag.ts';
+import { bag, nativeVendor, protocolName } from './bag.ts';
+import type { Encoding } from './encoding.ts';
+import { encodeMedia } from './media.ts';
+import { fitCallId, fitName } from './tool-names.ts';
+
+type Of<Type extends Block['type']> = Extract<Block, { type: Type }>;
+
+/** One block as it is to stand in a message: none where it is lost, several where it holds several sealed states. */
+export function encodeBlock(block: Block, path: string, encoding: Encoding): Fields[] {
+  switch (block.type) {
+    case 'text':
+      return encodeText(block, path, encoding);
+    case 'media':
+      return marked(block, path, encoding, encodeMedia(block, path, encoding));
+    case 'refusal':
+      return encodeText({ ...block, type: 'text' }, path, encoding);
+    case 'reasoning':
+      return encodeReasoning(block, path, encoding);
+    case 'tool-call':
+      return marked(block, path, encoding, encodeCall(block, path, encoding));
+    case 'tool-result':
+      return marked(block, path, encoding, encodeResult(block, path, encoding));
+    case 'foreign':
+      if (block.protocol === protocolName && typeof block.value === 'object' && block.value !== null) return [{ ...block.value }];
+      encoding.lose(path, `only ${block.protocol} has it`);
+      return [];
+  }
+}
+
+function marked(block: Block, path: string, { mark }: Encoding, wire: Fields): Fields[] {
+  return [overlay(bag.fields(block), { ...wire, cache_control: mark(block.cache, path) })];
+}
+
+/** The vendor refuses text that is empty or nothing but space. */
+export function encodeText(block: Of<'text'>, path: string, encoding: Encoding): Fields[] {
+  if (block.opaque) encoding.lose(`${path}.opaque`, 'sealed state is only given back to the vendor it came from');
+  if (block.text.trim() !== '') return marked(block, path, encoding, { type: 'text', text: block.text });
+  if (block.cache) encoding.lose(`${path}.cache`, 'an empty text cannot be marked');
+  return [];
+}
+
+/** Thoughts go back as they came, sealed by the model's own vendor; without that seal the vendor refuses them. */
+function encodeReasoning(block: Of<'reasoning'>, path: string, { own, owner, lose }: Encoding): Fields[] {
+  const { text, opaque = [] } = block;
+  const fields = bag.fields(block);
+  const native = opaque.every(({ vendor }) => vendor === owner || (own && owner !== nativeVendor && vendor === nativeVendor));
+  if (!native || (opaque.length === 0 && (!own || owner === nativeVendor))) {
+    lose(path, 'reasoning is only given back to the vendor it came from');
+    return [];
+  }
+  if (opaque.length === 0) return [overlay(fields, { type: 'thinking', thinking: text, signature: bag.form(block).includes('empty-signature') ? '' : undefined })];
+  return opaque.map(({ kind, value }) =>
+    overlay(fields, kind === 'encrypted' ? { type: 'redacted_thinking', data: value } : { type: 'thinking', thinking: text, signature: value }),
+  );
+}
+
+function encodeCall(block: Of<'tool-call'>, path: string, { lose, owner }: Encoding): Fields {
+  const { id, name, arguments: text, custom, namespace, opaque = [] } = block;
+  if (namespace !== undefined) lose(`${path}.namespace`, 'messages has no namespaces for tools');
+  if (opaque.some(({ vendor }) => vendor !== owner)) lose(`${path}.opaque`, 'sealed state is only given back to the vendor it came from');
+  const parsed = custom ? { input: text } : argumentsObject(text);
+  if (!parsed) lose(`${path}.arguments`, 'no JSON object; sent as text in "_raw"');
+  return { type: 'tool_use', id: fitCallId(id), name: fitName(name), input: parsed ?? { _raw: text } };
+}
+
+function encodeResult(block: Of<'tool-result'>, path: string, encoding: Encoding): Fields {
+  const result = { type: 'tool_result', tool_use_id: fitCallId(block.callId), is_error: block.isError };
+  // Parts this wire alone knows are kept with all the others.
+  if (bag.fields(block)['content']) return result;
+  const parts = block.content.flatMap((part, index) => encodeBlock(part, `${path}.content[${index}]`, encoding));
+  const form = bag.form(block);
+  const [first] = parts;
+  const plain = parts.length === 1 && first?.['type'] === 'text' && Object.values(first).filter((value) => value !== undefined).length === 2;
+  if (plain && (form.includes('string') || !encoding.own)) return { ...result, content: first['text'] };
+  return parts.length === 0 && (form.includes('no-content') || !encoding.own) ? result : { ...result, content: form.includes('string') ? '' : parts };
+}

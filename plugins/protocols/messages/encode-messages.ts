@@ -1,0 +1,122 @@
+/**
+ * Canonical turns as the system prompt and messages. What this protocol read is restored turn by turn; from others,
+ * turns of one side that follow each other become one message, in which the results of tools stand first, since the
+ * vendor wants all results of a step in the message after it.
+ */
+import type { Turn } from '../../../core/index.ts';
+import { overlay, type Fields } from '../../shared/vendor-bag.ts';
+import { bag } from './bag.ts';
+import { encodeBlock } from './encode-blocks.ts';
+import type { Encoding } from './encoding.ts';
+
+export interface Conversation {
+  readonly system: string | readonly Fields[] | undefined;
+  readonly messages: readonly Fields[];
+}
+
+interface Message {
+  readonly role: 'user' | 'assistant' | 'system';
+  readonly content: Fields[];
+}
+
+export function encodeConversation(turns: readonly Turn[], encoding: Encoding): Conversation {
+  return encoding.own ? restore(turns, encoding) : gather(turns, encoding);
+}
+
+function encodeTurn(turn: Turn, index: number, encoding: Encoding): Fields[] {
+  return turn.blocks.flatMap((block, position) => encodeBlock(block, `turns[${index}].blocks[${position}]`, encoding));
+}
+
+function restore(turns: readonly Turn[], encoding: Encoding): Conversation {
+  const system: Fields[] = [];
+  const messages: Fields[] = [];
+  let written: string | undefined;
+  for (const [index, turn] of turns.entries()) {
+    const content = encodeTurn(turn, index, encoding);
+    const form = bag.form(turn);
+    const [first] = content;
+    const text = form.includes('string') && content.length === 1 && typeof first?.['text'] === 'string' ? first['text'] : undefined;
+    if (form.includes('top') || (isInstruction(turn) && turn.at === undefined)) {
+      system.push(...content);
+      written = text;
+    } else if (content.length > 0) {
+      const role = isInstruction(turn) && encoding.model.capabilities.midSystem ? 'system' : sideOf(turn);
+      const marked = role === 'user' && isInstruction(turn) ? asUserText(content, index, encoding) : content;
+      messages.push(overlay(bag.fields(turn), { role, content: marked === content ? (text ?? content) : marked }));
+    }
+  }
+  return { system: systemOf(system, written !== undefined && system.length === 1), messages };
+}
+
+function gather(turns: readonly Turn[], encoding: Encoding): Conversation {
+  const leading = turns.findIndex((turn) => !isInstruction(turn));
+  const system: Fields[] = [];
+  const messages: Message[] = [];
+  const answered = new Set<unknown>();
+  for (const [index, turn] of turns.entries()) {
+    if (turn.name !== undefined) encoding.lose(`turns[${index}].name`, 'messages has no names of participants');
+    const path = `turns[${index}]`;
+    const content = encodeTurn(turn, index, encoding).filter((block) => isFirstAnswer(block, answered, path, encoding));
+    if (content.length === 0) continue;
+    if (index < leading || leading < 0) system.push(...textsOnly(content, path, encoding));
+    else if (isInstruction(turn)) instruct(messages, textsOnly(content, path, encoding), index, encoding);
+    else append(messages, sideOf(turn), content);
+  }
+  const plain = system.length === 1 && system.every((block) => block['cache_control'] === undefined);
+  return { system: systemOf(system, plain), messages: messages.map(({ role, content }) => ({ role, content: role === 'user' ? resultsFirst(content) : content })) };
+}
+
+function isInstruction({ role }: Turn): boolean {
+  return role === 'system' || role === 'developer';
+}
+
+function sideOf({ role }: Turn): 'user' | 'assistant' {
+  return role === 'assistant' ? 'assistant' : 'user';
+}
+
+function systemOf(blocks: readonly Fields[], plain: boolean): Conversation['system'] {
+  const [only] = blocks;
+  if (!only) return undefined;
+  return plain && typeof only['text'] === 'string' ? only['text'] : blocks;
+}
+
+function textsOnly(content: readonly Fields[], path: string, { lose }: Encoding): Fields[] {
+  const texts = content.filter(({ type }) => type === 'text');
+  if (texts.length < content.length) lose(path, 'a system prompt is text only');
+  return texts;
+}
+
+/** Each tool is answered once: the vendor refuses a second result. */
+function isFirstAnswer({ type, tool_use_id: id }: Fields, answered: Set<unknown>, path: string, { lose }: Encoding): boolean {
+  if (type !== 'tool_result') return true;
+  if (answered.has(id)) lose(path, 'its tool was answered before');
+  return answered.size < answered.add(id).size;
+}
+
+/** Instructions in mid-conversation: as such where the model takes them, else said by the user, in the same place. */
+function instruct(messages: Message[], content: readonly Fields[], index: number, encoding: Encoding): void {
+  const last = messages.at(-1);
+  // Between a call and its result nothing but results may stand.
+  const open = last?.role === 'assistant' && last.content.some(({ type }) => type === 'tool_use');
+  if (encoding.model.capabilities.midSystem && !open) append(messages, 'system', content);
+  else append(messages, 'user', asUserText(content, index, encoding));
+}
+
+/** How the user says what the system would. */
+const opening = '<system>\n';
+const closing = '\n</system>';
+
+function asUserText(content: readonly Fields[], index: number, { lose }: Encoding): Fields[] {
+  lose(`turns[${index}].role`, 'the model takes no system text in mid-conversation; sent as a marked text of the user');
+  return content.map((block) => (block['type'] === 'text' ? { ...block, text: opening + String(block['text']) + closing } : block));
+}
+
+function append(messages: Message[], role: Message['role'], content: readonly Fields[]): void {
+  const last = messages.at(-1);
+  if (last?.role === role) last.content.push(...content);
+  else messages.push({ role, content: [...content] });
+}
+
+function resultsFirst(content: readonly Fields[]): Fields[] {
+  return [...content.filter(({ type }) => type === 'tool_result'), ...content.filter(({ type }) => type !== 'tool_result')];
+}

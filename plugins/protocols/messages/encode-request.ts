@@ -1,0 +1,130 @@
+/**
+ * A canonical request as a body of this wire, fitted to what the model can take. What this protocol read itself is
+ * restored as it stood; what has no place here is told as lost, by its canonical path.
+ */
+import type { CanonicalRequest, EncodedRequest, Loss, Model } from '../../../core/index.ts';
+import { foreignFields, nested, overlay, type Fields } from '../../shared/vendor-bag.ts';
+import { bag, protocolName } from './bag.ts';
+import { markEncoder } from './cache.ts';
+import { encodeConversation, type Conversation } from './encode-messages.ts';
+import { encodeTools } from './encode-tools.ts';
+import type { Encoding } from './encoding.ts';
+import { encodeFormat } from './structured-output.ts';
+import { encodeThinking } from './thinking.ts';
+
+export function encodeRequest(request: CanonicalRequest, model: Model, outputLimit: number | undefined): EncodedRequest {
+  const losses: Loss[] = [];
+  const lose = (path: string, reason: string): void => void losses.push({ path, reason });
+  const encoding: Encoding = {
+    own: bag.form(request).includes('read'),
+    model,
+    owner: model.id.slice(0, model.id.indexOf('/')),
+    mark: markEncoder(request, lose),
+    lose,
+  };
+  const limit = limitOf(request, outputLimit, encoding);
+  const { system, messages } = encodeConversation(request.turns, encoding);
+  const { tools, choice } = encodeTools(request, encoding);
+  const forced = choice?.['type'] === 'any' || choice?.['type'] === 'tool';
+  const { thinking, effort } = encodeThinking(request, { limit, messages, forced }, encoding);
+  const { format, instruction } = encodeFormat(request, encoding);
+  const thinks = thinking !== undefined && thinking['type'] !== 'disabled';
+  const body = overlay(bag.fields(request), {
+    model: model.upstream,
+    max_tokens: limit,
+    system: instruct(system, instruction),
+    messages,
+    stream: request.stream || (bag.form(request).includes('stream-false') ? false : undefined),
+    tools,
+    tool_choice: choice,
+    thinking,
+    ...encodeSampling(request, thinks, encoding),
+    ...nested('output_config', defined({ effort, format })),
+    ...encodeAbout(request, encoding),
+  });
+  loseOthers(request, encoding);
+  return { body, losses: [...losses, ...foreignFields(request, protocolName)] };
+}
+
+/** This wire wants a limit in every request: the model's own where nobody stated one. */
+function limitOf(request: CanonicalRequest, granted: number | undefined, { own, model, lose }: Encoding): number {
+  const limit = granted ?? request.outputLimit ?? model.outputLimit;
+  if (own || limit <= model.outputLimit) return limit;
+  lose('outputLimit', `sent as ${model.outputLimit}, the most the model gives`);
+  return model.outputLimit;
+}
+
+function instruct(system: Conversation['system'], instruction: string | undefined): Conversation['system'] {
+  if (instruction === undefined || system === undefined) return instruction ?? system;
+  return typeof system === 'string' ? `${system}\n\n${instruction}` : [...system, { type: 'text', text: instruction }];
+}
+
+function defined(fields: Fields): Fields {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+/** What a list of supported parameters, where a model has one, says whether the model takes. */
+function takes({ capabilities, supportedParameters }: Model, field: string): boolean {
+  return capabilities.sampling && (supportedParameters.length === 0 || supportedParameters.includes(field));
+}
+
+const highestTemperature = 1;
+/** The least top_p that goes with thinking. */
+const thoughtfulTopP = 0.95;
+
+function encodeSampling(request: CanonicalRequest, thinks: boolean, { own, model, lose }: Encoding): Fields {
+  const { temperature, topP, topK } = request;
+  const rows = [
+    ['temperature', 'temperature', temperature, thinks && temperature !== highestTemperature],
+    ['topP', 'top_p', topP, thinks && (topP ?? 1) < thoughtfulTopP],
+    ['topK', 'top_k', topK, thinks],
+  ] as const;
+  const fields: Record<string, unknown> = { stop_sequences: encodeStop(request, own, lose) };
+  for (const [path, field, value, disturbs] of rows) {
+    if (value === undefined) continue;
+    if (!takes(model, field)) lose(path, 'the model does not take it');
+    else if (disturbs && !own) lose(path, 'does not go with thinking');
+    else if (path === 'topP' && !own && fields['temperature'] !== undefined) lose(path, 'the model takes a temperature or this, not both');
+    else fields[field] = value;
+  }
+  if (temperature !== undefined && temperature > highestTemperature && fields['temperature'] !== undefined) {
+    fields['temperature'] = highestTemperature;
+    lose('temperature', `sent as ${highestTemperature}, the highest there is`);
+  }
+  return fields;
+}
+
+/** The vendor refuses a stop sequence of nothing but space. */
+function encodeStop({ stop }: CanonicalRequest, own: boolean, lose: Encoding['lose']): readonly string[] | undefined {
+  if (!stop || own) return stop;
+  const sent = stop.filter((text, index) => {
+    if (text.trim() === '') lose(`stop[${index}]`, 'messages has no stop sequences of space alone');
+    return text.trim() !== '';
+  });
+  return sent.length > 0 ? sent : undefined;
+}
+
+const tiers: Readonly<Record<string, string>> = { auto: 'auto', priority: 'auto', default: 'standard_only', standard: 'standard_only' };
+
+function encodeAbout({ user, serviceTier }: CanonicalRequest, { lose }: Encoding): Fields {
+  const tier = serviceTier === undefined ? undefined : tiers[serviceTier];
+  if (serviceTier !== undefined && tier === undefined) lose('serviceTier', 'messages has no such tier');
+  return { ...(user === undefined ? {} : { metadata: { user_id: user } }), service_tier: tier };
+}
+
+/** Canonical fields for which this wire has none. */
+function loseOthers(request: CanonicalRequest, { lose }: Encoding): void {
+  const modalities = request.modalities?.some((modality) => modality !== 'text');
+  const rows = [
+    ['candidates', request.candidates !== undefined && request.candidates > 1],
+    ['frequencyPenalty', request.frequencyPenalty],
+    ['presencePenalty', request.presencePenalty],
+    ['seed', request.seed !== undefined],
+    ['logprobs', request.logprobs],
+    ['verbosity', request.verbosity],
+    ['modalities', modalities],
+    ['metadata', request.metadata && Object.keys(request.metadata).length > 0],
+    ['cacheKey', request.cacheKey],
+  ] as const;
+  for (const [path, present] of rows) if (present) lose(path, 'messages has no such field');
+}

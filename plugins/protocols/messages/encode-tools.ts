@@ -1,0 +1,75 @@
+/** Tools, and the choice among them, as this wire names them. */
+import type { CanonicalRequest, Tool } from '../../../core/index.ts';
+import { isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
+import { bag, protocolName } from './bag.ts';
+import { asFunction } from './custom-tools.ts';
+import type { Encoding } from './encoding.ts';
+import { fitName } from './tool-names.ts';
+
+export interface EncodedTools {
+  readonly tools?: readonly Fields[] | undefined;
+  readonly choice?: Fields | undefined;
+}
+
+export function encodeTools(request: CanonicalRequest, encoding: Encoding): EncodedTools {
+  const { own, model, lose } = encoding;
+  if (!request.tools) return {};
+  if (!model.capabilities.tools) {
+    if (request.tools.length > 0) lose('tools', 'the model takes no tools');
+    return {};
+  }
+  const allowed = request.toolChoice?.mode === 'subset' ? new Set(request.toolChoice.names) : undefined;
+  const tools = request.tools.flatMap((tool, index) => (isAllowed(tool, allowed) ? encodeTool(tool, `tools[${index}]`, encoding) : []));
+  // A choice among no tools is refused; a client of this protocol is left to hear that itself.
+  if (!own && tools.length === 0) return {};
+  return { tools, choice: encodeChoice(request) };
+}
+
+/** This wire has no subset of tools: the others are left out. */
+function isAllowed(tool: Tool, allowed: ReadonlySet<string> | undefined): boolean {
+  return !allowed || (tool.type !== 'hosted' && allowed.has(tool.name));
+}
+
+const anything = { type: 'object', properties: {} };
+
+function encodeTool(tool: Tool, path: string, { own, model, mark, lose }: Encoding): Fields[] {
+  if (tool.type === 'hosted') return encodeHosted(tool, path, { model, lose });
+  if (tool.namespace !== undefined) lose(`${path}.namespace`, 'messages has no namespaces for tools');
+  const fields = bag.fields(tool);
+  const name = fitName(tool.name);
+  const cache_control = mark(tool.cache, path);
+  if (tool.type === 'custom') return [overlay(fields, { ...asFunction(name, tool), cache_control })];
+  const { description, schema, strict } = tool;
+  if (strict && !model.capabilities.structuredOutput) lose(`${path}.strict`, 'the model does not promise to keep to a schema');
+  return [
+    overlay(fields, {
+      type: bag.form(tool).includes('typed') ? 'custom' : undefined,
+      name,
+      description,
+      input_schema: isObject(schema) ? { ...(own ? {} : { type: 'object' }), ...schema } : anything,
+      strict: own || (strict && model.capabilities.structuredOutput) ? (strict ?? undefined) : undefined,
+      cache_control,
+    }),
+  ];
+}
+
+/** Another vendor's hosted tool has a counterpart here only where it searches the web, and the model is listed to. */
+function encodeHosted(tool: Extract<Tool, { type: 'hosted' }>, path: string, { model, lose }: Pick<Encoding, 'model' | 'lose'>): Fields[] {
+  if (tool.protocol === protocolName && isObject(tool.value)) return [tool.value];
+  if (tool.kind === 'web-search' && model.supportedParameters.includes('web_search_options')) return [{ type: 'web_search_20250305', name: 'web_search' }];
+  lose(path, `${tool.protocol} has a tool of its own here`);
+  return [];
+}
+
+const types = { auto: 'auto', required: 'any', one: 'tool', none: 'none' } as const;
+
+function encodeChoice({ toolChoice, parallelToolCalls }: CanonicalRequest): Fields | undefined {
+  if (!toolChoice) return parallelToolCalls === false ? { type: 'auto', disable_parallel_tool_use: true } : undefined;
+  const { mode, names = [], required } = toolChoice;
+  const type = mode === 'subset' ? (required ? 'any' : 'auto') : types[mode];
+  return overlay(bag.fields(toolChoice), {
+    type,
+    name: type === 'tool' ? fitName(names[0] ?? '') : undefined,
+    disable_parallel_tool_use: type === 'none' || parallelToolCalls === undefined ? undefined : !parallelToolCalls,
+  });
+}

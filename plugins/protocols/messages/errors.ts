@@ -1,0 +1,97 @@
+/**
+ * Errors in the words of this wire, in both directions. What concerns our own key or account at a vendor is never
+ * shown in its words; what concerns the caller's content is.
+ */
+import { GatewayError, type ErrorCode, type ErrorReply } from '../../../core/index.ts';
+import { decodeError as decodeVendorError, readVendorError } from '../../shared/openai-error.ts';
+import { isObject, type Fields } from '../../shared/vendor-bag.ts';
+
+interface Words {
+  readonly type: string;
+  /** Where the family has a status of its own. */
+  readonly status?: number;
+}
+
+const wording: Readonly<Record<ErrorCode, Words>> = {
+  invalid_request: { type: 'invalid_request_error' },
+  unsupported_parameter: { type: 'invalid_request_error' },
+  context_length_exceeded: { type: 'invalid_request_error' },
+  content_policy_violation: { type: 'invalid_request_error' },
+  invalid_api_key: { type: 'authentication_error' },
+  out_of_balance: { type: 'billing_error' },
+  forbidden: { type: 'permission_error' },
+  not_found: { type: 'not_found_error' },
+  model_not_found: { type: 'not_found_error' },
+  method_not_allowed: { type: 'invalid_request_error' },
+  conflict: { type: 'conflict_error' },
+  body_too_large: { type: 'request_too_large' },
+  unsupported_media_type: { type: 'invalid_request_error' },
+  idempotency_mismatch: { type: 'invalid_request_error' },
+  rate_limited: { type: 'rate_limit_error' },
+  client_gone: { type: 'api_error' },
+  internal: { type: 'api_error' },
+  upstream_failed: { type: 'api_error' },
+  upstream_overloaded: { type: 'overloaded_error', status: 529 },
+  ledger_unavailable: { type: 'overloaded_error', status: 529 },
+  timeout: { type: 'timeout_error' },
+};
+
+/** Words by which clients know that a conversation has to be made shorter. */
+const tooLong = 'prompt is too long';
+
+function errorBody({ code, message }: GatewayError, id: string | undefined): Fields {
+  const said = code === 'context_length_exceeded' && !message.toLowerCase().includes(tooLong) ? `${tooLong}: ${message}` : message;
+  return { type: 'error', error: { type: wording[code].type, message: said }, ...(id === undefined ? {} : { request_id: id }) };
+}
+
+export function encodeError(error: GatewayError, id?: string): ErrorReply {
+  return { status: wording[error.code].status ?? error.status, body: errorBody(error, id) };
+}
+
+/** One frame, and nothing behind it: no `message_stop` may make a broken reply look whole. */
+export function encodeStreamError(error: GatewayError): string {
+  return `event: error\ndata: ${JSON.stringify(errorBody(error, undefined))}\n\n`;
+}
+
+/** The vendor's types by their status; only for 400, 413 and 422 its words may be shown. */
+const statuses: Readonly<Record<string, number>> = {
+  invalid_request_error: 400,
+  authentication_error: 401,
+  billing_error: 402,
+  permission_error: 403,
+  not_found_error: 404,
+  request_too_large: 413,
+  rate_limit_error: 429,
+  api_error: 500,
+  timeout_error: 504,
+  overloaded_error: 529,
+};
+
+export interface StreamError {
+  readonly message: string;
+  readonly code?: string;
+  readonly status?: number;
+}
+
+/** What a vendor says where it breaks off inside a stream. */
+export function readStreamError(event: Fields): StreamError {
+  const { message, type, status } = readVendorError({ error: isObject(event['error']) ? event['error'] : event });
+  const known = status ?? (type === undefined ? undefined : statuses[type]);
+  return {
+    message: message ?? 'The provider broke off its reply and did not say why.',
+    ...(type === undefined ? {} : { code: type }),
+    ...(known === undefined ? {} : { status: known }),
+  };
+}
+
+/** The vendor answers 400 where our own account is out of credit or over its limit. */
+const ourAccount = /credit balance is too low|reached your specified (api )?usage limits|organization has been disabled/i;
+const policy = /content filtering policy/i;
+
+/** Passed status and text of a vendor's refusal; the answer is what the caller may know of it. */
+export function decodeError(status: number, text: string): GatewayError {
+  const error = decodeVendorError(status, text);
+  if (error.code !== 'invalid_request') return error;
+  if (ourAccount.test(error.message)) return new GatewayError('upstream_failed', 'The provider could not take this call.', { cause: error.message });
+  return policy.test(error.message) ? new GatewayError('content_policy_violation', error.message, error.details) : error;
+}

@@ -1,0 +1,87 @@
+/** The messages protocol: its client side, its upstream side, its token count, and the listing its clients look models up in. */
+import { z } from 'zod';
+import { definePlugin, type ClientHeaders, type Match, type Protocol } from '../../../core/index.ts';
+import { protocolName } from './bag.ts';
+import { count } from './count.ts';
+import { ReplyDecoder } from './decode-events.ts';
+import { ping, StreamEncoder } from './encode-events.ts';
+import { encodeReply } from './encode-reply.ts';
+import { encodeRequest } from './encode-request.ts';
+import { decodeError, encodeError, encodeStreamError } from './errors.ts';
+import { listingRoutes } from './listing.ts';
+import { betaHeader, readRequest, versionHeader, versionOf } from './read-request.ts';
+import { retarget } from './retarget.ts';
+
+/** Canonical fields that this protocol spells otherwise. */
+const fieldNames = {
+  turns: 'messages',
+  toolChoice: 'tool_choice',
+  parallelToolCalls: 'tool_choice.disable_parallel_tool_use',
+  outputLimit: 'max_tokens',
+  topP: 'top_p',
+  topK: 'top_k',
+  stop: 'stop_sequences',
+  format: 'output_config.format',
+  reasoning: 'thinking',
+  'reasoning.effort': 'output_config.effort',
+  'reasoning.budget': 'thinking.budget_tokens',
+  user: 'metadata.user_id',
+  serviceTier: 'service_tier',
+};
+
+/** The version a translated request is written in: the one in which older models still take sampling parameters. */
+const ownVersion = '2023-06-01';
+
+function upstreamHeaders(client: ClientHeaders): Record<string, string> {
+  const betas = client[betaHeader];
+  return { [versionHeader]: versionOf(client) ?? ownVersion, ...(betas === undefined ? {} : { [betaHeader]: String(betas) }) };
+}
+
+function matchBelow(mount: string): (method: string, path: string) => Match | undefined {
+  const operations: Readonly<Record<string, Match>> = {
+    [`POST ${mount}/v1/messages`]: { operation: 'generate' },
+    [`POST ${mount}/v1/messages/count_tokens`]: { operation: 'count' },
+  };
+  return (method, path) => operations[`${method} ${path}`];
+}
+
+export function protocolAt(mount: string): Protocol {
+  return {
+    name: protocolName,
+    body: 'json',
+    client: {
+      match: matchBelow(mount),
+      read: readRequest,
+      encodeEvents: (context) => new StreamEncoder(context),
+      encodeReply,
+      encodeError,
+      encodeStreamError,
+      keepAlive: ping,
+      fieldNames,
+    },
+    upstream: {
+      headers: upstreamHeaders,
+      retarget,
+      encodeRequest,
+      decodeEvents: (call) => new ReplyDecoder(call),
+      decodeReply: (body, call) => new ReplyDecoder(call).whole(body),
+      decodeError,
+      modelPaths: [['model'], ['message', 'model']],
+      ending: 'event',
+      terminator: '',
+    },
+    count,
+  };
+}
+
+export const messages = definePlugin({
+  name: protocolName,
+  options: z.strictObject({
+    /** The path below which the family is served: the base address its clients are given. */
+    mount: z.string().regex(/^(\/[\w.-]+)*$/, 'a path such as /alpha, without a slash at its end').default('/alpha'),
+  }),
+  apply(host, { mount }) {
+    host.protocols.add(protocolAt(mount));
+    for (const route of listingRoutes(host.catalog, mount)) host.routes.add(route);
+  },
+});

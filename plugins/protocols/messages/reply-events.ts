@@ -1,0 +1,228 @@
+/**
+ * Canonical events as events of this wire, which has one block open at a time: blocks that run beside another (the
+ * parallel calls of other vendors) wait until it has ended. A stream sends the events one by one, a whole reply is
+ * gathered from them: what there is to say is decided here for both.
+ */
+import type { CanonicalEvent, Opaque, ReplyContext, Usage } from '../../../core/index.ts';
+import type { Fields } from '../../shared/vendor-bag.ts';
+import { encodeAnnotation } from './annotations.ts';
+import { bag, nativeVendor } from './bag.ts';
+import { encodeFinish } from './finish.ts';
+import { writeEnvelope } from './sealed.ts';
+import { fitCallId, makeCallId } from './tool-names.ts';
+import { encodeUsage } from './usage.ts';
+
+export type WireEventBody = Readonly<Record<string, unknown>> & { readonly type: string };
+
+type Event<Type extends CanonicalEvent['type']> = Extract<CanonicalEvent, { type: Type }>;
+type BlockEvent = Event<'block-start' | 'block-delta' | 'block-end' | 'annotation'>;
+
+/** The block that is open. It is told with its first content: the vendor refuses to be given back one without any. */
+interface Current {
+  readonly start: Event<'block-start'>;
+  index: number | undefined;
+  empty: boolean;
+}
+
+const bytesPerToken = 4;
+const tokensPerImage = 1600;
+
+export class ReplyEvents {
+  readonly #context: ReplyContext;
+  /** Blocks that have begun beside the current one, in their order, with what was said of them. */
+  readonly #waiting = new Map<number, BlockEvent[]>();
+  #events: WireEventBody[] = [];
+  #start: Event<'response-start'> | undefined;
+  #finish: Event<'finish'> | undefined;
+  #current: Current | undefined;
+  #usage: Usage = {};
+  #begun = false;
+  #indices = 0;
+  #calls = 0;
+  #refused = false;
+  #length = 0;
+
+  constructor(context: ReplyContext) {
+    this.#context = context;
+  }
+
+  push(event: CanonicalEvent): readonly WireEventBody[] {
+    this.#events = [];
+    switch (event.type) {
+      case 'block-start':
+      case 'block-delta':
+      case 'block-end':
+      case 'annotation':
+        // This wire has one candidate.
+        if (event.candidate === 0) this.#take(event);
+        break;
+      case 'response-start':
+        this.#start = event;
+        break;
+      case 'usage':
+        this.#usage = { ...this.#usage, ...event.usage };
+        break;
+      case 'finish':
+        if (event.candidate === 0) this.#finish = event;
+        break;
+      case 'ping':
+        return [{ type: 'ping' }];
+      case 'response-end':
+        this.#close();
+        break;
+      case 'logprobs':
+      case 'error':
+        break;
+    }
+    return this.#events;
+  }
+
+  #take(event: BlockEvent): void {
+    if (event.block === this.#current?.start.block) return this.#tell(event);
+    const waiting = this.#waiting.get(event.block);
+    if (waiting) waiting.push(event);
+    else if (event.type === 'block-start' && this.#current) this.#waiting.set(event.block, [event]);
+    else if (event.type === 'block-start') this.#current = { start: event, index: undefined, empty: true };
+  }
+
+  #tell(event: BlockEvent): void {
+    const current = this.#current;
+    if (!current) return;
+    if (event.type === 'block-delta') this.#add(current, event);
+    else if (event.type === 'annotation') this.#cite(current, event);
+    else if (event.type === 'block-end') this.#end(current, event);
+  }
+
+  /** Opens the next of the waiting blocks, and tells what was said of it meanwhile. */
+  #next(): void {
+    for (const [block, events] of this.#waiting) {
+      this.#waiting.delete(block);
+      for (const event of events) {
+        if (event.type === 'block-start') this.#current = { start: event, index: undefined, empty: true };
+        else if (event.block === this.#current?.start.block) this.#tell(event);
+      }
+      if (this.#current) return;
+    }
+  }
+
+  #add(current: Current, { text, vendor }: Event<'block-delta'>): void {
+    const { kind } = current.start;
+    if (kind === 'server-tool') {
+      const own = bag.fields({ vendor });
+      if (isOwn(current.start)) this.#delta(current, own['type'] === undefined ? { type: 'input_json_delta', partial_json: text } : own);
+      return;
+    }
+    const delta = deltaOf(kind, text);
+    if (!delta || text === '') return;
+    this.#length += text.length;
+    current.empty = false;
+    this.#delta(current, delta);
+  }
+
+  #cite(current: Current, { annotation }: Event<'annotation'>): void {
+    const citation = encodeAnnotation(annotation);
+    if (citation && current.start.kind === 'text') this.#delta(current, { type: 'citations_delta', citation });
+  }
+
+  #delta(current: Current, delta: Fields): void {
+    this.#events.push({ type: 'content_block_delta', index: this.#open(current), delta });
+  }
+
+  #open(current: Current): number {
+    return (current.index ??= this.#begin(this.#blockOf(current.start)));
+  }
+
+  #begin(block: Fields): number {
+    this.#head();
+    const index = this.#indices;
+    this.#indices += 1;
+    this.#events.push({ type: 'content_block_start', index, content_block: block });
+    return index;
+  }
+
+  /** What a block is at its beginning. */
+  #blockOf({ kind, id, name = '', block, vendor }: Event<'block-start'>): Fields {
+    const own = bag.fields({ vendor });
+    if (kind === 'reasoning') return { type: 'thinking', thinking: '', signature: '' };
+    if (kind === 'server-tool') return own;
+    if (kind !== 'tool-call') return { type: 'text', text: '' };
+    this.#calls += 1;
+    return { type: 'tool_use', id: id ? fitCallId(id) : makeCallId(this.#context.id, block), name, input: {}, ...own };
+  }
+
+  #end(current: Current, { opaque = [] }: Event<'block-end'>): void {
+    const { kind, id } = current.start;
+    if (kind === 'refusal') this.#refused = true;
+    if (kind === 'tool-call' && current.empty) this.#delta(current, { type: 'input_json_delta', partial_json: '{}' });
+    if (kind === 'server-tool' && isOwn(current.start)) this.#open(current);
+    if (kind === 'reasoning') {
+      for (const { value } of opaque.filter(isSignature)) this.#delta(current, { type: 'signature_delta', signature: value });
+    }
+    if (current.index !== undefined) this.#events.push({ type: 'content_block_stop', index: current.index });
+    for (const state of opaque) if (kind !== 'reasoning' || !isSignature(state)) this.#sealed(state, { kind, id: id && fitCallId(id) });
+    this.#current = undefined;
+    this.#next();
+  }
+
+  /** State in a block of its own; another vendor's in an envelope. */
+  #sealed(state: Opaque, owner: { readonly kind: string; readonly id: string | undefined }): void {
+    const data = state.vendor === nativeVendor && owner.kind === 'reasoning' ? state.value : writeEnvelope(state, owner);
+    const index = this.#begin({ type: 'redacted_thinking', data });
+    this.#events.push({ type: 'content_block_stop', index });
+  }
+
+  /** The beginning of a message, told as late as its first content: by then a vendor may have told its input. */
+  #head(): void {
+    if (this.#begun) return;
+    this.#begun = true;
+    const { id, model } = this.#context;
+    this.#events.push({
+      type: 'message_start',
+      message: {
+        ...bag.fields(this.#start),
+        id: `msg_${id}`,
+        type: 'message',
+        role: 'assistant',
+        model,
+        content: [],
+        stop_reason: null,
+        stop_sequence: null,
+        stop_details: null,
+        usage: encodeUsage({ ...this.#usage, output: undefined }, { input: this.#estimate(), output: 0 }),
+      },
+    });
+  }
+
+  /** Clients take note of the input at a message's beginning: better a guess, put right at its end, than nothing. */
+  #estimate(): number {
+    const { textBytes, images, mediaBytes } = this.#context.call.size;
+    return Math.ceil((textBytes + mediaBytes) / bytesPerToken) + images * tokensPerImage;
+  }
+
+  /** Blocks that never ended end here, then why the reply did, and what it used. */
+  #close(): void {
+    for (let current = this.#current; current; current = this.#current) this.#end(current, { type: 'block-end', candidate: 0, block: current.start.block });
+    this.#head();
+    const { reason = { unified: 'other', raw: '' }, stopSequence = null, vendor } = this.#finish ?? {};
+    const word = encodeFinish(reason.unified, this.#calls > 0, this.#refused);
+    const details = word === 'refusal' ? { type: 'refusal', category: null, explanation: null } : null;
+    const usage = encodeUsage(this.#usage, { input: this.#estimate(), output: Math.ceil(this.#length / bytesPerToken) });
+    const delta = { stop_reason: word, stop_sequence: stopSequence, stop_details: details, ...bag.fields({ vendor }) };
+    this.#events.push({ type: 'message_delta', delta, usage }, { type: 'message_stop' });
+  }
+}
+
+/** Whether a server tool is one of this wire: only then is it kept whole. */
+function isOwn({ vendor }: Event<'block-start'>): boolean {
+  return bag.fields({ vendor })['type'] !== undefined;
+}
+
+function isSignature({ vendor, kind }: Opaque): boolean {
+  return vendor === nativeVendor && kind === 'signature';
+}
+
+function deltaOf(kind: Event<'block-start'>['kind'], text: string): Fields | undefined {
+  if (kind === 'text' || kind === 'refusal') return { type: 'text_delta', text };
+  if (kind === 'reasoning') return { type: 'thinking_delta', thinking: text };
+  return kind === 'tool-call' ? { type: 'input_json_delta', partial_json: text } : undefined;
+}

@@ -1,0 +1,23 @@
+/**
+ * The edits of the verbatim lane, spliced into the client's own text: the model by the vendor's name, and the output
+ * limit where it is lowered. Thinking has to stay below the limit, so its budget is lowered with it, and where no
+ * budget is left that the vendor would take, thinking is switched off.
+ */
+import { splice, type Edit, type Retarget } from '../../../core/index.ts';
+import { MessagesCall } from './read-request.ts';
+import { leastBudget } from './thinking.ts';
+
+export function retarget(text: string, { call, model, outputLimit }: Retarget): string {
+  const edits: Edit[] = [{ path: ['model'], value: model }];
+  const isCall = call instanceof MessagesCall && !call.isCount;
+  if (isCall && outputLimit !== undefined && outputLimit !== call.outputLimit) {
+    edits.push({ path: ['max_tokens'], value: outputLimit });
+    if (call.budget !== undefined && call.budget >= outputLimit) edits.push(lowered(outputLimit));
+  }
+  return splice(text, edits);
+}
+
+function lowered(outputLimit: number): Edit {
+  if (outputLimit <= leastBudget) return { path: ['thinking'], value: { type: 'disabled' } };
+  return { path: ['thinking', 'budget_tokens'], value: Math.max(leastBudget, Math.floor((outputLimit * 3) / 4)) };
+}

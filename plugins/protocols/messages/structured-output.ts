@@ -1,0 +1,61 @@
+/**
+ * Structured output. This wire knows one kind, a schema in which every object is closed and few keywords hold; what a
+ * schema says beyond that is said to the model in words.
+ */
+import type { CanonicalRequest } from '../../../core/index.ts';
+import { isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
+import { bag } from './bag.ts';
+import type { Encoding } from './encoding.ts';
+
+export interface EncodedFormat {
+  readonly format?: Fields | undefined;
+  /** What has to be said to the model instead. */
+  readonly instruction?: string | undefined;
+}
+
+export function encodeFormat({ format }: CanonicalRequest, { own, model, lose }: Encoding): EncodedFormat {
+  if (!format || format.type === 'text') return {};
+  if (format.type === 'json') {
+    lose('format', 'messages has no JSON mode; asked for in words');
+    return { instruction: 'Answer with one valid JSON object and nothing else.' };
+  }
+  if (own) return { format: overlay(bag.fields(format), { type: 'json_schema', schema: format.schema }) };
+  if (!model.capabilities.structuredOutput) {
+    lose('format', 'the model has no structured output; asked for in words');
+    return { instruction: `Answer with one valid JSON value that keeps to this JSON schema, and nothing else:\n${JSON.stringify(format.schema)}` };
+  }
+  if (format.description !== undefined) lose('format.description', 'messages has no description of a schema');
+  return { format: { type: 'json_schema', schema: fitSchema(format.schema ?? { type: 'object' }) } };
+}
+
+const formats: ReadonlySet<unknown> = new Set(['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'uri', 'ipv4', 'ipv6', 'uuid']);
+const kept: ReadonlySet<string> = new Set([
+  'type', 'description', 'title', 'properties', 'required', 'additionalProperties', 'items', 'enum', 'const', 'anyOf', 'allOf', '$ref', '$defs', 'definitions', 'default',
+]);
+
+function isKept([name, value]: [string, unknown]): boolean {
+  if (name === 'format') return formats.has(value);
+  if (name === 'minItems') return value === 0 || value === 1;
+  return kept.has(name);
+}
+
+/** A schema the vendor takes: objects closed, `oneOf` read as `anyOf`, and other keywords put into the description. */
+export function fitSchema(schema: unknown): unknown {
+  if (!isObject(schema)) return schema;
+  const { oneOf, $schema: _, ...rest } = schema;
+  const entries = Object.entries(oneOf === undefined ? rest : { anyOf: oneOf, ...rest });
+  const told = entries.filter((entry) => !isKept(entry)).map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
+  const fitted = Object.fromEntries(entries.filter(isKept).map(([name, value]) => [name, fitMember(name, value)]));
+  const closed = fitted['type'] === 'object' || isObject(fitted['properties']) ? { ...fitted, additionalProperties: false } : fitted;
+  if (told.length === 0) return closed;
+  return { ...closed, description: [fitted['description'], `{${told.join(', ')}}`].filter(Boolean).join('\n\n') };
+}
+
+const namedSchemas: ReadonlySet<string> = new Set(['properties', '$defs', 'definitions']);
+const listedSchemas: ReadonlySet<string> = new Set(['anyOf', 'allOf']);
+
+function fitMember(name: string, value: unknown): unknown {
+  if (namedSchemas.has(name) && isObject(value)) return Object.fromEntries(Object.entries(value).map(([key, schema]) => [key, fitSchema(schema)]));
+  if (listedSchemas.has(name) && Array.isArray(value)) return value.map(fitSchema);
+  return name === 'items' ? fitSchema(value) : value;
+}

@@ -1,0 +1,92 @@
+/**
+ * How hard a model is to think, in the manner its generation understands: a budget of tokens, or an effort for a model
+ * that decides itself. What cannot go with it in one request gives way: thinking where a tool is forced, or where
+ * the thoughts a tool loop began with are gone.
+ */
+import type { CanonicalRequest } from '../../../core/index.ts';
+import { effortFor, efforts, nearestEffort } from '../../shared/reasoning-effort.ts';
+import type { Fields } from '../../shared/vendor-bag.ts';
+import { bag } from './bag.ts';
+import type { Encoding } from './encoding.ts';
+
+export interface EncodedThinking {
+  readonly thinking?: Fields | undefined;
+  readonly effort?: string | undefined;
+}
+
+export interface ThinkingPlace {
+  readonly limit: number;
+  readonly messages: readonly Fields[];
+  /** Whether a tool has to be called. */
+  readonly forced: boolean;
+}
+
+/** The least budget the vendor takes. */
+export const leastBudget = 1024;
+const displays = { none: 'omitted', summary: 'summarized', full: 'summarized' } as const;
+
+export function encodeThinking(request: CanonicalRequest, place: ThinkingPlace, encoding: Encoding): EncodedThinking {
+  const { reasoning } = request;
+  if (!reasoning) return {};
+  const form = bag.form(request);
+  const { style, budget: manual, canDisable = true } = encoding.model.capabilities.reasoning;
+  const { effort, budget } = reasoning;
+  // Only the effort was said, or a manner that stands in the bag.
+  if (form.includes('thinking-unset') || form.includes('thinking-kept')) return { effort };
+  const wanted = effort ?? (budget === undefined ? undefined : effortFor(budget));
+  if (style === 'none') {
+    if (wanted !== 'none') encoding.lose('reasoning', 'the model does not reason');
+    return {};
+  }
+  if (wanted === 'none' && canDisable) return { thinking: { type: 'disabled' } };
+  const budgeted = style === 'budget' || (form.includes('thinking-enabled') && manual !== undefined);
+  return budgeted ? withBudget(reasoning, form, place, encoding) : withEffort(reasoning, wanted, form, encoding);
+}
+
+type Reasoning = NonNullable<CanonicalRequest['reasoning']>;
+
+function withEffort({ effort, budget, display }: Reasoning, wanted: string | undefined, form: readonly string[], { model, lose }: Encoding): EncodedThinking {
+  const sent = wanted === undefined ? undefined : nearestEffort(wanted, model.capabilities.reasoning.efforts ?? adaptiveEfforts);
+  if (effort === undefined && budget !== undefined) lose('reasoning.budget', sent === undefined ? 'the model decides itself' : `sent as effort "${sent}"`);
+  else if (sent !== wanted) lose('reasoning.effort', `sent as "${sent}"`);
+  // Newer models show no thoughts unless they are asked to.
+  const shown = display === undefined ? (form.includes('thinking-adaptive') ? undefined : 'summarized') : displays[display];
+  return { thinking: { type: 'adaptive', display: shown }, effort: sent };
+}
+
+const adaptiveEfforts = ['low', 'medium', 'high', 'xhigh', 'max'];
+
+function withBudget({ effort, budget, display }: Reasoning, form: readonly string[], { limit, messages, forced }: ThinkingPlace, { own, lose }: Encoding): EncodedThinking {
+  const off = (reason: string): EncodedThinking => {
+    lose('reasoning', `${reason}: the model answers without thinking`);
+    return {};
+  };
+  if (forced) return off('thinking does not go with a forced tool');
+  if (!beginsWithThoughts(messages)) return off('the thoughts that led to the tool calls are missing');
+  if (limit <= leastBudget) return off(`the output limit leaves no room for ${leastBudget} tokens of thinking`);
+  const asked = Math.max(leastBudget, budget !== undefined && budget > 0 ? budget : budgetFor(effort));
+  const sent = asked < limit ? asked : Math.max(leastBudget, Math.floor((limit * 3) / 4));
+  if (budget !== undefined && sent !== budget) lose('reasoning.budget', `sent as ${sent} tokens`);
+  else if (sent !== asked && Number.isFinite(asked)) lose('reasoning.effort', `sent as a budget of ${sent} tokens, below the output limit`);
+  return {
+    thinking: { type: 'enabled', budget_tokens: sent, display: display && displays[display] },
+    effort: own && form.includes('thinking-enabled') ? effort : undefined,
+  };
+}
+
+/** Tokens for a step; a model that is only told to think gets what a medium effort does. */
+function budgetFor(effort = 'medium'): number {
+  return efforts.find(({ name }) => name === effort)?.budget ?? budgetFor();
+}
+
+const thoughts: ReadonlySet<unknown> = new Set(['thinking', 'redacted_thinking']);
+
+/** In a loop of tool calls the vendor wants the assistant's last message to begin with the thoughts it had. */
+function beginsWithThoughts(messages: readonly Fields[]): boolean {
+  const last: unknown = messages.at(-1)?.['content'];
+  const inLoop = Array.isArray(last) && last.some((block: Fields) => block['type'] === 'tool_result');
+  if (!inLoop) return true;
+  const answered: unknown = messages.findLast(({ role }) => role === 'assistant')?.['content'];
+  const first: Fields | undefined = Array.isArray(answered) ? answered[0] : undefined;
+  return thoughts.has(first?.['type']);
+}

@@ -1,0 +1,91 @@
+/**
+ * Canonical events as a client's stream: the whole set of the vendor's events, numbered, around full response
+ * objects, since the helpers of its SDKs read no less; and behind the last of them `[DONE]`.
+ */
+import { GatewayError, type CanonicalEvent, type ClientCall, type EventEncoder, type ReplyContext, type Usage } from '../../../core/index.ts';
+import { errorBody } from '../../shared/openai-error.ts';
+import type { Fields } from '../../shared/vendor-bag.ts';
+import type { Ending } from './finish.ts';
+import { OutputItems, type ItemEvent } from './output-items.ts';
+import { ResponseObject } from './response-object.ts';
+
+export const terminator = 'data: [DONE]\n\n';
+
+function frameOf({ type, ...fields }: ItemEvent, number: number): string {
+  return `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: number, ...fields })}\n\n`;
+}
+
+export class ReplyEncoder implements EventEncoder {
+  readonly #response: ResponseObject;
+  readonly #items: OutputItems;
+  #usage: Usage = {};
+  #number = 0;
+  #begun = false;
+
+  constructor(context: ReplyContext) {
+    this.#response = new ResponseObject(context);
+    this.#items = new OutputItems(context);
+  }
+
+  push(event: CanonicalEvent): string {
+    switch (event.type) {
+      case 'ping':
+        return '';
+      case 'response-start':
+        this.#response.started(event);
+        return this.#begin();
+      case 'usage':
+        this.#usage = { ...this.#usage, ...event.usage };
+        return '';
+      case 'response-end':
+        return this.#begin() + this.#frames(this.#items.close()) + this.#last();
+      case 'error':
+        return failure(new GatewayError('upstream_failed', event.message), this.#number, (ending) => this.#response.ended(ending, this.#items.output, this.#usage));
+      default:
+        return this.#begin() + this.#frames(this.#items.push(event));
+    }
+  }
+
+  #begin(): string {
+    if (this.#begun) return '';
+    this.#begun = true;
+    const response = this.#response.running();
+    return this.#frames([{ type: 'response.created', response }, { type: 'response.in_progress', response }]);
+  }
+
+  #last(): string {
+    const { ending, output } = this.#items;
+    return this.#frames([{ type: `response.${ending.status}`, response: this.#response.ended(ending, output, this.#usage) }]) + terminator;
+  }
+
+  #frames(events: readonly ItemEvent[]): string {
+    let text = '';
+    for (const event of events) {
+      text += frameOf(event, this.#number);
+      this.#number += 1;
+    }
+    return text;
+  }
+}
+
+/** The error by itself, flat as documented and nested as the vendor sends it, then the response that failed of it. */
+function failure(error: GatewayError, number: number, respond: (ending: Ending) => Fields): string {
+  const { error: told } = errorBody(error);
+  const { type, code, message, param } = told;
+  const word = type === 'server_error' || typeof code !== 'string' ? 'server_error' : code;
+  const response = respond({ status: 'failed', incomplete_details: null, error: { code: word, message: error.message } });
+  return (
+    frameOf({ type: 'error', code, message, param, error: { type, code, message, param } }, number) +
+    frameOf({ type: 'response.failed', response }, number + 1) +
+    terminator
+  );
+}
+
+/** Above the numbers of any stream: how far this one got is not known here. */
+const lateNumber = 1_000_000_000;
+
+/** What ends a stream that broke; codes of the response are those clients know, and all else is the server's fault. */
+export function encodeStreamError(error: GatewayError, call: ClientCall): string {
+  const response = new ResponseObject({ id: 'failed', model: call.model, created: Math.floor(Date.now() / 1000), call });
+  return failure(error, lateNumber, (ending) => ({ ...response.ended(ending, [], {}), usage: null }));
+}

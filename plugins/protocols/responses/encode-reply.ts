@@ -1,0 +1,17 @@
+/** A whole reply as one response: the items a stream would have told of, at their end. */
+import type { CanonicalEvent, ReplyContext, Usage } from '../../../core/index.ts';
+import { OutputItems } from './output-items.ts';
+import { ResponseObject } from './response-object.ts';
+
+export function encodeReply(events: readonly CanonicalEvent[], context: ReplyContext): unknown {
+  const items = new OutputItems(context);
+  const response = new ResponseObject(context);
+  let usage: Usage = {};
+  for (const event of events) {
+    if (event.type === 'usage') usage = { ...usage, ...event.usage };
+    else items.push(event);
+  }
+  items.close();
+  response.started(events.find((event) => event.type === 'response-start'));
+  return response.ended(items.ending, items.output, usage);
+}

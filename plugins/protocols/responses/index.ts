@@ -1,0 +1,85 @@
+/** The responses protocol: its client side, its upstream side, and its count of tokens. */
+import { z } from 'zod';
+import { definePlugin, type ErrorReply, type GatewayError, type Operation, type Protocol } from '../../../core/index.ts';
+import { decodeError, encodeError } from '../../shared/openai-error.ts';
+import { protocolName } from './bag.ts';
+import { count } from './count.ts';
+import { ReplyDecoder } from './decode-events.ts';
+import { encodeStreamError, ReplyEncoder, terminator } from './encode-events.ts';
+import { encodeReply } from './encode-reply.ts';
+import { encodeRequest } from './encode-request.ts';
+import type { AssistantItems } from './read-items.ts';
+import { readRequest } from './read-request.ts';
+import { retarget } from './retarget.ts';
+
+const operations: Readonly<Record<string, Operation>> = { '/v1/responses': 'generate', '/v1/responses/input_tokens': 'count' };
+
+/** Canonical fields that this protocol spells otherwise. */
+const fieldNames = {
+  turns: 'input',
+  toolChoice: 'tool_choice',
+  parallelToolCalls: 'parallel_tool_calls',
+  outputLimit: 'max_output_tokens',
+  topP: 'top_p',
+  logprobs: 'top_logprobs',
+  'logprobs.top': 'top_logprobs',
+  format: 'text.format',
+  verbosity: 'text.verbosity',
+  'reasoning.display': 'reasoning.summary',
+  serviceTier: 'service_tier',
+  cacheKey: 'prompt_cache_key',
+};
+
+/** Clients of this family stop at 429 with the code `insufficient_quota`, and at no other form of an empty account. */
+function encodeRefusal(error: GatewayError): ErrorReply {
+  const { status, body } = encodeError(error);
+  return { status: error.code === 'out_of_balance' ? 429 : status, body };
+}
+
+export function protocolWith(assistantItems: AssistantItems): Protocol {
+  return {
+    name: protocolName,
+    body: 'json',
+    client: {
+      match(method, path) {
+        const operation = method === 'POST' ? operations[path] : undefined;
+        return operation && { operation };
+      },
+      read: (body, text, match) => readRequest(body, text, match, assistantItems),
+      encodeEvents: (context) => new ReplyEncoder(context),
+      encodeReply,
+      encodeError: encodeRefusal,
+      encodeStreamError,
+      keepAlive: ': keep-alive\n\n',
+      fieldNames,
+    },
+    upstream: {
+      headers: () => ({}),
+      retarget,
+      encodeRequest,
+      decodeEvents: (call) => new ReplyDecoder(call),
+      decodeReply: (body, call) => new ReplyDecoder(call).whole(body),
+      decodeError,
+      modelPaths: [['response', 'model'], ['model']],
+      ending: 'event',
+      terminator,
+    },
+    count,
+  };
+}
+
+export const protocol = protocolWith('strict');
+
+export const responses = definePlugin({
+  name: protocolName,
+  options: z.strictObject({
+    /**
+     * Whether a message of the assistant in `input` that has parts and says `type: "message"` must carry the id and
+     * status it was given; agents that send them without are served where this is `lenient`.
+     */
+    assistantItems: z.enum(['strict', 'lenient']).default('strict'),
+  }),
+  apply(host, { assistantItems }) {
+    host.protocols.add(assistantItems === 'strict' ? protocol : protocolWith(assistantItems));
+  },
+});

@@ -1,0 +1,279 @@
+/**
+ * Canonical events as the output items of a response, with the events of the wire that tell of their growth. A
+ * message goes on over several blocks of text and ends where something else begins; every other block is an item.
+ */
+import type { CanonicalEvent, FinishReason, Opaque, ReplyContext } from '../../../core/index.ts';
+import { isObject, type Fields } from '../../shared/vendor-bag.ts';
+import { encodeAnnotation } from './annotations.ts';
+import { bag } from './bag.ts';
+import { encodeFinish, type Ending } from './finish.ts';
+import { hostedItem, progressOf } from './hosted-items.ts';
+import { OpenCall, OpenReasoning, OpenSpeech, type OpenBlock, type OutputMessage } from './open-blocks.ts';
+import { makeId } from './response-object.ts';
+import { writeSealed, type Owner } from './sealed.ts';
+import { ToolNames } from './tool-names.ts';
+
+/** One event of the wire, but for its number. */
+export interface ItemEvent {
+  readonly type: string;
+  readonly [field: string]: unknown;
+}
+
+type Event<Type extends CanonicalEvent['type']> = Extract<CanonicalEvent, { type: Type }>;
+
+export class OutputItems {
+  readonly output: Fields[] = [];
+  readonly #context: ReplyContext;
+  readonly #blocks = new Map<number, OpenBlock>();
+  #names: ToolNames | undefined;
+  #message: OutputMessage | undefined;
+  #told: ItemEvent[] = [];
+  #calls = false;
+  #refusal = false;
+  #reason: FinishReason = 'stop';
+
+  constructor(context: ReplyContext) {
+    this.#context = context;
+  }
+
+  /** How the response ends, by what was heard of it. */
+  get ending(): Ending {
+    return encodeFinish(this.#reason, { calls: this.#calls, refusal: this.#refusal });
+  }
+
+  /** Passed one event of the one candidate this wire has; the answer is what the client is told. */
+  push(event: CanonicalEvent): ItemEvent[] {
+    this.#told = [];
+    if ('candidate' in event && event.candidate > 0) return this.#told;
+    if (event.type === 'block-delta') this.#grow(event);
+    else if (event.type === 'block-start') this.#start(event);
+    else if (event.type === 'block-end') this.#end(event);
+    else if (event.type === 'annotation') this.#annotate(event);
+    else if (event.type === 'logprobs') this.#weigh(event);
+    else if (event.type === 'finish') this.#reason = event.reason.unified;
+    return this.#told;
+  }
+
+  /** The reply is over: what is still open is ended, in its order. */
+  close(): ItemEvent[] {
+    this.#told = [];
+    for (const block of this.#blocks.keys()) this.#end({ type: 'block-end', candidate: 0, block });
+    this.#endMessage(this.ending.status === 'incomplete' ? 'incomplete' : 'completed');
+    return this.#told;
+  }
+
+  #tell(type: string, fields: Fields): void {
+    this.#told.push({ type, ...fields });
+  }
+
+  /** Begins an item; the answer is where it stands. */
+  #add(item: Fields, shown: Fields): number {
+    const index = this.output.length;
+    this.output.push(item);
+    this.#tell('response.output_item.added', { output_index: index, item: shown });
+    return index;
+  }
+
+  #done(index: number, item: Fields): void {
+    this.output[index] = item;
+    this.#tell('response.output_item.done', { output_index: index, item });
+  }
+
+  #id(prefix: string): string {
+    return makeId(prefix, this.#context.id, this.output.length);
+  }
+
+  #start(start: Event<'block-start'>): void {
+    const { kind, block } = start;
+    if (kind === 'text' || kind === 'refusal') {
+      this.#blocks.set(block, this.#startSpeech(start));
+    } else if (kind === 'reasoning') {
+      this.#blocks.set(block, new OpenReasoning());
+    } else if (kind === 'tool-call') {
+      this.#tellHeld();
+      this.#calls = true;
+      this.#blocks.set(block, new OpenCall(start));
+    } else {
+      this.#blocks.set(block, { kind: 'hosted', start, text: '' });
+    }
+  }
+
+  #startSpeech(start: Event<'block-start'>): OpenSpeech {
+    this.#tellHeld();
+    const { item: head } = bag.fields(start);
+    if (head !== undefined) this.#endMessage('completed');
+    this.#message ??= this.#startMessage(isObject(head) ? head : {});
+    if (start.kind === 'refusal') this.#refusal = true;
+    const speech = new OpenSpeech(this.#message, start.kind === 'refusal');
+    this.#tell('response.content_part.added', { ...speech.place, part: speech.shown() });
+    return speech;
+  }
+
+  #startMessage(head: Fields): OutputMessage {
+    const item = { ...head, id: this.#id('msg'), type: 'message', status: 'in_progress', role: 'assistant' };
+    const content: Fields[] = [];
+    const index = this.#add({ ...item, content }, { ...item, content: [] });
+    return { index, id: item.id, content, item };
+  }
+
+  #endMessage(status: string): void {
+    const message = this.#message;
+    if (!message) return;
+    for (const block of this.#blocks.values()) if (block.kind === 'speech' && !block.over) this.#endSpeech(block, []);
+    this.#message = undefined;
+    this.#done(message.index, { ...message.item, status, content: message.content });
+  }
+
+  #grow({ block: number, text, vendor }: Event<'block-delta'>): void {
+    const block = this.#blocks.get(number);
+    if (!block) return;
+    switch (block.kind) {
+      case 'speech':
+        return this.#speak(block, number, text);
+      case 'reasoning':
+        return this.#think(block, text, bag.fields({ vendor })['break'] === true);
+      case 'call':
+        block.text += text;
+        block.deltas += 1;
+        if (block.index !== undefined) return this.#tell(block.event('delta'), { ...block.place, delta: text });
+        // A call that comes in one piece is told at its end: sealed state that belongs to it is known only then.
+        if (block.deltas > 1) this.#tellCall(block);
+        return;
+      case 'hosted':
+        block.text += text;
+    }
+  }
+
+  #speak(block: OpenSpeech, number: number, text: string): void {
+    let speech = block;
+    if (block.over) {
+      // Its message ended where another item began, and it goes on in a new one.
+      speech = this.#startSpeech({ type: 'block-start', candidate: 0, block: number, kind: block.refused ? 'refusal' : 'text' });
+      this.#blocks.set(number, speech);
+    }
+    const logprobs = speech.add(text);
+    if (speech.refused) this.#tell('response.refusal.delta', { ...speech.place, delta: text });
+    else this.#tell('response.output_text.delta', { ...speech.place, delta: text, logprobs });
+  }
+
+  #think(block: OpenReasoning, text: string, breaks: boolean): void {
+    this.#startReasoning(block);
+    if (breaks) return this.#endThought(block);
+    if (!block.thinking) this.#tell('response.reasoning_summary_part.added', { ...block.place, part: block.startPart() });
+    block.add(text);
+    this.#tell('response.reasoning_summary_text.delta', { ...block.place, delta: text });
+  }
+
+  #startReasoning(block: OpenReasoning): void {
+    if (block.id !== '') return;
+    this.#makeRoom();
+    const id = this.#id('rs');
+    const item = { id, type: 'reasoning', summary: [] };
+    block.begin(id, this.#add(item, item));
+  }
+
+  #endThought(block: OpenReasoning): void {
+    if (!block.thinking) return;
+    const { place } = block;
+    const part = block.endPart();
+    this.#tell('response.reasoning_summary_text.done', { ...place, text: part.text });
+    this.#tell('response.reasoning_summary_part.done', { ...place, part });
+  }
+
+  /** Another item is to begin: calls that were held back come first, and the message is over. */
+  #makeRoom(): void {
+    this.#tellHeld();
+    this.#endMessage('completed');
+  }
+
+  #tellHeld(): void {
+    for (const block of this.#blocks.values()) if (block.kind === 'call' && block.index === undefined) this.#tellCall(block);
+  }
+
+  #tellCall(call: OpenCall): void {
+    this.#endMessage('completed');
+    this.#names ??= new ToolNames(this.#context.call.decode());
+    call.begin(this.output.length, this.#context.id, this.#names.wireOf(call.start.name ?? ''));
+    this.#add(call.shown('in_progress', ''), call.shown('in_progress', ''));
+    if (call.text !== '') this.#tell(call.event('delta'), { ...call.place, delta: call.text });
+  }
+
+  #end({ block: number, opaque = [] }: Event<'block-end'>): void {
+    const block = this.#blocks.get(number);
+    if (!block || (block.kind === 'speech' && block.over)) return;
+    if (block.kind !== 'speech') this.#blocks.delete(number);
+    switch (block.kind) {
+      case 'speech':
+        return this.#endSpeech(block, opaque);
+      case 'reasoning':
+        return this.#endReasoning(block, opaque);
+      case 'call':
+        return this.#endCall(block, opaque);
+      case 'hosted':
+        return this.#endHosted(block.start, block.text, opaque);
+    }
+  }
+
+  #endSpeech(speech: OpenSpeech, opaque: readonly Opaque[]): void {
+    speech.over = true;
+    const { refused, text, logprobs } = speech;
+    if (refused) this.#tell('response.refusal.done', { ...speech.place, refusal: text });
+    else this.#tell('response.output_text.done', { ...speech.place, text, logprobs });
+    this.#tell('response.content_part.done', { ...speech.place, part: speech.shown() });
+    this.#sealApart(opaque, 'block');
+  }
+
+  #endReasoning(block: OpenReasoning, [sealed, ...others]: readonly Opaque[]): void {
+    if (sealed) this.#startReasoning(block);
+    if (block.id === '') return;
+    this.#endThought(block);
+    this.#done(block.index, { id: block.id, type: 'reasoning', summary: block.summary, ...(sealed ? { encrypted_content: writeSealed(sealed, undefined) } : {}) });
+    this.#sealApart(others, undefined);
+  }
+
+  #endCall(call: OpenCall, opaque: readonly Opaque[]): void {
+    const owner = { call: call.callId(this.#context.id, this.output.length) };
+    const late = call.index !== undefined;
+    if (!late) {
+      this.#sealApart(opaque, owner);
+      this.#tellCall(call);
+    }
+    this.#tell(call.event('done'), { ...call.place, [call.field]: call.text });
+    if (call.index !== undefined) this.#done(call.index, call.shown('completed', call.text));
+    if (late) this.#sealApart(opaque, owner);
+  }
+
+  /** Sealed state in items of its own. */
+  #sealApart(opaque: readonly Opaque[], owner: Owner): void {
+    for (const sealed of opaque) {
+      this.#makeRoom();
+      const item = { id: this.#id('rs'), type: 'reasoning', summary: [] };
+      this.#done(this.#add(item, item), { ...item, encrypted_content: writeSealed(sealed, owner) });
+    }
+  }
+
+  /** What the vendor ran itself is told whole, at its end. */
+  #endHosted(start: Event<'block-start'>, text: string, opaque: readonly Opaque[]): void {
+    const item = hostedItem(start, text, (prefix) => this.#id(prefix));
+    if (!item) return;
+    this.#makeRoom();
+    const { begun, before, after } = progressOf(item);
+    const place = { output_index: this.#add(item, begun), item_id: item['id'] };
+    for (const { type, ...fields } of before) this.#tell(type, { ...place, ...fields });
+    for (const { type } of after) this.#tell(type, place);
+    this.#done(place.output_index, item);
+    this.#sealApart(opaque, 'block');
+  }
+
+  #annotate({ block: number, annotation }: Event<'annotation'>): void {
+    const block = this.#blocks.get(number);
+    if (block?.kind !== 'speech' || block.refused) return;
+    const wire = encodeAnnotation(annotation, block.text.length);
+    if (wire) this.#tell('response.output_text.annotation.added', { ...block.place, annotation_index: block.annotate(wire), annotation: wire });
+  }
+
+  #weigh({ block: number, content }: Event<'logprobs'>): void {
+    const block = this.#blocks.get(number);
+    if (block?.kind === 'speech') block.weigh(content);
+  }
+}

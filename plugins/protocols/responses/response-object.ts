@@ -1,0 +1,83 @@
+/**
+ * The response object around the output: it says the settings of the call again, each of them, with the vendor's
+ * defaults where the client left them out. Nothing is kept here, whatever `store` says.
+ */
+import type { CanonicalEvent, ClientCall, ReplyContext, Usage } from '../../../core/index.ts';
+import { isObject, type Fields } from '../../shared/vendor-bag.ts';
+import { bag } from './bag.ts';
+import type { Ending } from './finish.ts';
+import { encodeUsage } from './usage.ts';
+
+type Start = Extract<CanonicalEvent, { type: 'response-start' }>;
+
+/** Settings that are said again as they were sent; what the vendor says where they were not. */
+const settings: readonly (readonly [name: string, otherwise: unknown])[] = [
+  ['background', false],
+  ['instructions', null],
+  ['max_output_tokens', null],
+  ['max_tool_calls', null],
+  ['metadata', {}],
+  ['parallel_tool_calls', true],
+  ['previous_response_id', null],
+  ['prompt_cache_key', null],
+  ['prompt_cache_retention', null],
+  ['safety_identifier', null],
+  ['service_tier', 'auto'],
+  ['store', true],
+  ['temperature', 1],
+  ['tool_choice', 'auto'],
+  ['tools', []],
+  ['top_logprobs', 0],
+  ['top_p', 1],
+  ['truncation', 'disabled'],
+  ['user', null],
+];
+
+function settingsOf(call: ClientCall): Fields {
+  return 'settings' in call && isObject(call.settings) ? call.settings : {};
+}
+
+function objectOf(value: unknown): Fields {
+  return isObject(value) ? value : {};
+}
+
+/** An id of this wire: its prefix, what tells this reply from others, and which thing of the reply it is. */
+export function makeId(prefix: string, reply: string, index?: number): string {
+  const tail = index === undefined ? '' : index.toString(16).padStart(4, '0');
+  return `${prefix}_${reply.replaceAll(/[^A-Za-z0-9]/g, '')}${tail}`;
+}
+
+export class ResponseObject {
+  readonly #head: Fields;
+  readonly #settings: Fields;
+  #vendors: Fields = {};
+
+  constructor({ id, model, created, call }: Omit<ReplyContext, 'call'> & { readonly call: ClientCall }) {
+    const said = settingsOf(call);
+    this.#head = { id: makeId('resp', id), object: 'response', created_at: created, model };
+    this.#settings = {
+      ...Object.fromEntries(settings.map(([name, otherwise]) => [name, said[name] ?? otherwise])),
+      reasoning: { effort: null, summary: null, ...objectOf(said['reasoning']) },
+      text: { format: { type: 'text' }, ...objectOf(said['text']) },
+    };
+  }
+
+  /** Takes over what the vendor said of the response, where it spoke this protocol. */
+  started(start: Start | undefined): void {
+    this.#vendors = bag.fields(start);
+  }
+
+  running(): Fields {
+    return this.#write('in_progress', { incomplete_details: null, error: null }, [], null);
+  }
+
+  ended(ending: Ending, output: readonly Fields[], usage: Usage): Fields {
+    const { webSearches } = usage;
+    const tools = webSearches === undefined ? {} : { tool_usage: { web_search: { num_requests: webSearches } } };
+    return { ...this.#write(ending.status, ending, output, encodeUsage(usage)), ...tools };
+  }
+
+  #write(status: string, { incomplete_details, error }: Pick<Ending, 'incomplete_details' | 'error'>, output: readonly Fields[], usage: Fields | null): Fields {
+    return { ...this.#head, status, ...this.#settings, ...this.#vendors, error, incomplete_details, output, usage };
+  }
+}

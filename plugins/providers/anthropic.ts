@@ -1,0 +1,12 @@
+/** Anthropic: messages and their token count; https://docs.anthropic.com/en/api. */
+import { defineProvider } from '../../core/index.ts';
+
+export const anthropic = defineProvider({
+  name: 'anthropic',
+  env: { key: 'ANTHROPIC_API_KEY', baseUrl: 'ANTHROPIC_BASE_URL' },
+  baseUrl: 'https://api.anthropic.com',
+  endpoints: { messages: (_target, operation) => (operation === 'count' ? '/v1/messages/count_tokens' : '/v1/messages') },
+  models: new URL('catalogue/anthropic.json', import.meta.url),
+  // The version header is the protocol's own, and the client's where its request goes on as it is.
+  credential: (key) => ({ 'x-api-key': key }),
+});

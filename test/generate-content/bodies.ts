@@ -1,0 +1,42 @@
+/** What the tests of this protocol know of its bodies: a model that takes one, and how one is to arrive there. */
+import { checkModel, type ClientCall, type Match, type Model, type ModelFacts } from '../../core/index.ts';
+import { protocolAt } from '../../plugins/protocols/generate-content/index.ts';
+
+export const protocol = protocolAt('/beta');
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A Gemini that can do everything, but for what is said otherwise. */
+export function modelWith({ capabilities, ...facts }: Partial<ModelFacts> = {}): Model {
+  return checkModel({
+    id: 'google/gemini-3-pro',
+    upstream: 'gemini-3-pro-upstream',
+    name: 'A model',
+    description: 'For tests.',
+    created: '2026-04-23',
+    contextLength: 200_000,
+    outputLimit: 32_000,
+    input: ['text', 'image', 'audio', 'video', 'pdf'],
+    output: ['text'],
+    free: true,
+    ...facts,
+    capabilities: { reasoning: { style: 'level', efforts: ['low', 'medium', 'high'], canDisable: false }, ...capabilities },
+  });
+}
+
+export const older = modelWith({ id: 'google/gemini-2.5-flash', upstream: 'gemini-2.5-flash', capabilities: { reasoning: { style: 'budget', budget: { min: 128, max: 24_576 }, canDisable: true } } });
+
+/** What an address tells of a call. */
+export function matchOf(stream = false, framing: 'events' | 'array' = 'events'): Match {
+  return { operation: 'generate', model: 'google/gemini-3-pro', stream, framing };
+}
+
+const smallest = { contents: [{ role: 'user', parts: [{ text: 'Ahoy' }] }] };
+
+/** A call with these fields beside the least a body needs. */
+export function callWith(fields: Record<string, unknown> = {}, match: Match = matchOf()): ClientCall {
+  const text = JSON.stringify({ ...smallest, ...fields });
+  return protocol.client.read(JSON.parse(text), text, match, {});
+}

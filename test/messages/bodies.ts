@@ -1,0 +1,64 @@
+/** What the tests of this protocol know of its bodies: a model that takes one, and how one is to arrive there. */
+import { checkModel, requestSchema, type CanonicalRequest, type ClientCall, type Loss, type Model, type ModelFacts } from '../../core/index.ts';
+import { protocolAt } from '../../plugins/protocols/messages/index.ts';
+
+export const protocol = protocolAt('/alpha');
+export const version = { 'anthropic-version': '2023-06-01' };
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A model that can do everything, but for what is said otherwise. */
+export function modelWith({ capabilities, ...facts }: Partial<ModelFacts> = {}): Model {
+  return checkModel({
+    id: 'anthropic/claude-test',
+    upstream: 'claude-test-upstream',
+    name: 'A model',
+    description: 'For tests.',
+    created: '2026-04-23',
+    contextLength: 200_000,
+    outputLimit: 64_000,
+    input: ['text', 'image', 'pdf'],
+    output: ['text'],
+    free: true,
+    ...facts,
+    capabilities: { midSystem: true, reasoning: { style: 'budget', budget: { min: 1024 } }, ...capabilities },
+  });
+}
+
+/** The model a body asks for, of the generation that thinks in the body's manner. */
+export function modelFor(body: unknown): Model {
+  const fields = isObject(body) ? body : {};
+  const thinking = isObject(fields['thinking']) ? fields['thinking']['type'] : undefined;
+  const reasoning = thinking === 'adaptive' ? { style: 'adaptive' as const } : { style: 'budget' as const };
+  return modelWith({ id: String(fields['model']), capabilities: { midSystem: true, reasoning } });
+}
+
+/** The one edit the gateway makes on purpose. */
+export function sentBody(body: unknown, model: Model): unknown {
+  return isObject(body) ? { ...body, model: model.upstream } : body;
+}
+
+const smallest = { model: 'anthropic/claude-test', max_tokens: 100, messages: [{ role: 'user', content: 'Ahoy' }] };
+
+/** A call with these fields beside the least a body needs. */
+export function callWith(fields: Record<string, unknown> = {}, headers: Record<string, string> = {}): ClientCall {
+  const text = JSON.stringify({ ...smallest, ...fields });
+  return protocol.client.read(JSON.parse(text), text, { operation: 'generate' }, { ...version, ...headers });
+}
+
+export interface Sent {
+  readonly body: Record<string, unknown>;
+  readonly losses: readonly Loss[];
+  /** The paths of what was lost. */
+  readonly lost: readonly string[];
+}
+
+/** What a request that came in another protocol is sent as. */
+export function send(request: Partial<CanonicalRequest>, model = modelWith(), outputLimit?: number): Sent {
+  const whole = requestSchema.parse({ model: model.id, stream: false, turns: [{ role: 'user', blocks: [{ type: 'text', text: 'Ahoy' }] }], ...request });
+  const { body, losses } = protocol.upstream.encodeRequest(whole, model, outputLimit);
+  const json: unknown = JSON.parse(JSON.stringify(body));
+  return { body: isObject(json) ? json : {}, losses, lost: losses.map(({ path }) => path) };
+}

@@ -1,0 +1,152 @@
+import { describe, expect, it } from 'vitest';
+import { GatewayError, isGatewayError, type ClientCall, type Match } from '../../core/index.ts';
+import { protocolAt } from '../../plugins/protocols/messages/index.ts';
+import { callWith, protocol, version } from './bodies.ts';
+
+function refusal(attempt: () => unknown): GatewayError {
+  try {
+    attempt();
+  } catch (error) {
+    if (error instanceof GatewayError && isGatewayError(error)) return error;
+    throw error;
+  }
+  throw new Error('nothing was refused');
+}
+
+function read(body: object, headers: Record<string, string> = version, match: Match = { operation: 'generate' }): ClientCall {
+  const text = JSON.stringify(body);
+  return protocol.client.read(JSON.parse(text), text, match, headers);
+}
+
+const least = { model: 'anthropic/claude-test', max_tokens: 10, messages: [{ role: 'user', content: 'x' }] };
+const content = (...blocks: object[]): object => ({ messages: [{ role: 'user', content: blocks }] });
+const tool = { name: 'look', input_schema: { type: 'object' } };
+
+describe('the paths of messages', () => {
+  it.each([
+    ['POST', '/alpha/v1/messages', { operation: 'generate' }],
+    ['POST', '/alpha/v1/messages/count_tokens', { operation: 'count' }],
+    ['GET', '/alpha/v1/messages', undefined],
+    ['POST', '/v1/messages', undefined],
+    ['POST', '/alpha/v1/messages/batches', undefined],
+  ])('%s %s is matched as %j', (method, path, match) => {
+    expect(protocol.client.match(method, path)).toEqual(match);
+  });
+
+  it('can be served below another mount, and below none', () => {
+    expect(protocolAt('/claude').client.match('POST', '/claude/v1/messages')).toEqual({ operation: 'generate' });
+    expect(protocolAt('').client.match('POST', '/v1/messages')).toEqual({ operation: 'generate' });
+  });
+});
+
+describe('the version header', () => {
+  it.each(['anthropic-version', 'partner-version'])('%s of either version is accepted', (name) => {
+    for (const known of ['2023-06-01', '2026-10-21']) expect(read(least, { [name]: known }).model).toBe(least.model);
+  });
+
+  it('is wanted, on calls and counts alike', () => {
+    for (const operation of ['generate', 'count'] as const) {
+      const { code, message } = refusal(() => read(least, {}, { operation }));
+      expect([code, message]).toEqual(['invalid_request', 'The header "anthropic-version" is missing: send 2023-06-01 or 2026-10-21.']);
+    }
+  });
+
+  it('of another date is refused', () => {
+    expect(refusal(() => read(least, { 'anthropic-version': '2023-01-01' })).message).toContain('is "2023-01-01"');
+  });
+});
+
+describe('a body of messages', () => {
+  it.each([
+    [{ model: undefined }, 'model', 'is missing'],
+    [{ model: 'claude' }, 'model', 'a model id of the form <provider>/<model_name>'],
+    [{ max_tokens: undefined }, 'max_tokens', 'is missing'],
+    [{ max_tokens: -1 }, 'max_tokens', 'a whole number of tokens'],
+    [{ max_tokens: 1.5 }, 'max_tokens', 'a whole number of tokens'],
+    [{ messages: undefined }, 'messages', 'is missing'],
+    [{ messages: [] }, 'messages', 'an array of 1 or more'],
+    [{ messages: [{ role: 'tool', content: 'x' }] }, 'messages[0].role', 'one of "user", "assistant", "system"'],
+    [{ messages: [{ role: 'user' }] }, 'messages[0].content', 'a string, or an array of content blocks'],
+    [{ messages: [{ role: 'user', content: 7 }] }, 'messages[0].content', 'a string, or an array of content blocks'],
+    [content({ type: 'text' }), 'messages[0].content[0].text', 'is missing'],
+    [content({ type: 'text', text: 'x', cache_control: { type: 'ephemeral', ttl: '2h' } }), 'messages[0].content[0].cache_control.ttl', 'one of "5m", "1h"'],
+    [content({ type: 'image_url', image_url: { url: 'x' } }), 'messages[0].content[0].type', 'send "text", "image"'],
+    [content({ type: 'image', source: { type: 'base64', media_type: 'image/bmp', data: 'x' } }), 'messages[0].content[0].source.media_type', '"image/png"'],
+    [content({ type: 'image', source: { type: 'base64', media_type: 'image/png' } }), 'messages[0].content[0].source.data', 'is missing'],
+    [content({ type: 'document', source: { type: 'base64', media_type: 'text/html', data: 'x' } }), 'messages[0].content[0].source.media_type', '"application/pdf"'],
+    [content({ type: 'tool_use', name: 'a', input: {} }), 'messages[0].content[0].id', 'is missing'],
+    [content({ type: 'tool_use', id: 'a', name: 'a', input: '{}' }), 'messages[0].content[0].input', 'an object'],
+    [content({ type: 'tool_result', content: 'x' }), 'messages[0].content[0].tool_use_id', 'the id of the tool_use block this answers'],
+    [content({ type: 'tool_result', tool_use_id: 'a', content: [{ type: 'input_text' }] }), 'messages[0].content[0].content[0].type', 'is "input_text"'],
+    [content({ type: 'thinking' }), 'messages[0].content[0].thinking', 'is missing'],
+    [{ system: 3 }, 'system', 'a string, or an array of text blocks'],
+    [{ system: [{ type: 'image' }] }, 'system[0].type', '"text"'],
+    [{ temperature: 1.1 }, 'temperature', 'a number from 0 to 1'],
+    [{ top_p: -0.1 }, 'top_p', 'a number from 0 to 1'],
+    [{ top_k: 0.5 }, 'top_k', 'a whole number, 0 or more'],
+    [{ stop_sequences: 'x' }, 'stop_sequences', 'an array'],
+    [{ stream: 'yes' }, 'stream', 'true or false'],
+    [{ tools: [{ name: 'a b', input_schema: { type: 'object' } }] }, 'tools[0].name', 'at most 128 letters'],
+    [{ tools: [{ name: 'a' }] }, 'tools[0].input_schema', 'is missing'],
+    [{ tools: [{ name: 'a', input_schema: { type: 'string' } }] }, 'tools[0].input_schema.type', '"object"'],
+    [{ tools: [{ type: 'function', function: {} }] }, 'tools[0].type', '"custom", or the type of one of the vendor\'s tools'],
+    [{ tools: [tool], tool_choice: 'auto' }, 'tool_choice', 'an object'],
+    [{ tools: [tool], tool_choice: { type: 'required' } }, 'tool_choice.type', 'one of "auto", "any", "tool", "none"'],
+    [{ tools: [tool], tool_choice: { type: 'tool', name: 'see' } }, 'tool_choice.name', 'is "see", which is not in "tools"'],
+    [{ tool_choice: { type: 'any' } }, 'tool_choice', '"tools" with it'],
+    [{ thinking: { type: 'enabled', budget_tokens: 512 } }, 'thinking.budget_tokens', 'at least 1024'],
+    [{ thinking: { type: 'enabled', budget_tokens: 2048 }, max_tokens: 2048 }, 'thinking.budget_tokens', 'fewer tokens of thinking than "max_tokens"'],
+    [{ thinking: { type: 'on' } }, 'thinking.type', 'one of "enabled", "adaptive", "disabled", "between_tools"'],
+    [{ output_config: { effort: 'extreme' } }, 'output_config.effort', 'one of "low"'],
+    [{ output_config: { format: { type: 'json_object' } } }, 'output_config.format.type', '"json_schema"'],
+    [{ metadata: { user_id: 7 } }, 'metadata.user_id', 'a string'],
+    [{ service_tier: 'flex' }, 'service_tier', 'one of "auto", "standard_only"'],
+  ])('with %j is refused, naming %s', (fields, param, told) => {
+    const error = refusal(() => read({ ...least, ...fields }));
+    expect(error.details.param).toBe(param);
+    expect(error.message).toContain(told);
+    expect(error.code).toBe('invalid_request');
+  });
+
+  it('may hold fields nobody has heard of, at every depth', () => {
+    const body = {
+      ...least,
+      x_new: 1,
+      messages: [{ role: 'user', content: [{ type: 'text', text: 'x', x_new: 2 }], x_new: 3 }],
+      tools: [{ ...tool, x_new: 4 }],
+      thinking: { type: 'adaptive', x_new: 5 },
+    };
+    expect(read(body).model).toBe(least.model);
+  });
+
+  it('may hold blocks and tools of a beta, where the beta is asked for', () => {
+    const body = { ...least, ...content({ type: 'compaction', content: 'x' }), tools: [{ type: 'mcp_toolset', mcp_server_name: 'x' }] };
+    expect(refusal(() => read(body)).details.param).toBe('tools[0].type');
+    expect(read(body, { ...version, 'anthropic-beta': 'compact-2026-01-12' }).model).toBe(least.model);
+  });
+
+  it('of a vendor tool may name that tool, and one inside a set', () => {
+    expect(read({ ...least, tools: [{ type: 'bash_20250124', name: 'bash' }], tool_choice: { type: 'tool', name: 'bash' } }).model).toBe(least.model);
+    expect(read({ ...least, tools: [{ type: 'browser_toolset_20260801' }], tool_choice: { type: 'tool', name: 'zoom' } }).model).toBe(least.model);
+  });
+
+  it('of a count needs no limit, and neither streams nor has one', () => {
+    const { max_tokens: _limit, ...rest } = least;
+    expect(read(rest, version, { operation: 'count' })).toMatchObject({ outputLimit: undefined, stream: false });
+    expect(read({ ...least, stream: true }, version, { operation: 'count' })).toMatchObject({ outputLimit: undefined, stream: false });
+  });
+
+  it('with a limit of 0 only warms the cache', () => {
+    expect(callWith({ max_tokens: 0 }).outputLimit).toBe(0);
+  });
+});
+
+describe('the size of a call', () => {
+  it('counts media apart, inside tool results too', () => {
+    const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA'.repeat(10) } };
+    const pdf = { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'AAAA'.repeat(20) } };
+    const body = { ...least, ...content(image, pdf, { type: 'tool_result', tool_use_id: 'a', content: [image, pdf] }) };
+    const bytes = Buffer.byteLength(JSON.stringify(body));
+    expect(read(body).size).toEqual({ textBytes: bytes - 2 * 40 - 2 * 80, images: 2, mediaBytes: 120 });
+  });
+});

@@ -1,0 +1,47 @@
+/** What the tests of this protocol know of its bodies: a model that takes one, and how one is to arrive there. */
+import { checkModel, type ClientCall, type Model, type ModelFacts } from '../../core/index.ts';
+import { protocol } from '../../plugins/protocols/responses/index.ts';
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A model that can do everything, but for what is said otherwise. */
+export function modelWith({ capabilities, ...facts }: Partial<ModelFacts> = {}): Model {
+  return checkModel({
+    id: 'openai/gpt-5.5',
+    upstream: 'gpt-5.5-upstream',
+    name: 'A model',
+    description: 'For tests.',
+    created: '2026-04-23',
+    contextLength: 200_000,
+    outputLimit: 32_000,
+    input: ['text', 'image', 'audio', 'pdf'],
+    output: ['text'],
+    free: true,
+    ...facts,
+    capabilities: { reasoning: { style: 'effort' }, ...capabilities },
+  });
+}
+
+/** The model a body asks for. */
+export function modelFor(body: unknown): Model {
+  return modelWith({ id: String(isObject(body) ? body['model'] : '') });
+}
+
+/** The edits the gateway makes on purpose, and nothing else. */
+export function sentBody(body: unknown, model: Model): unknown {
+  if (!isObject(body)) return body;
+  const { provider: _provider, ...rest } = body;
+  return { ...rest, model: model.upstream };
+}
+
+export function callOf(body: Record<string, unknown>): ClientCall {
+  const text = JSON.stringify(body);
+  return protocol.client.read(JSON.parse(text), text, { operation: 'generate' }, {});
+}
+
+/** A call with these fields beside the least a body needs. */
+export function callWith(fields: Record<string, unknown> = {}): ClientCall {
+  return callOf({ model: 'openai/gpt-5.5', input: 'Ahoy', ...fields });
+}

@@ -1,0 +1,5 @@
+import { testProtocol } from '../contract/protocol.ts';
+import { protocol } from '../../plugins/protocols/responses/index.ts';
+import { modelFor, sentBody } from './bodies.ts';
+
+testProtocol({ protocol, golden: new URL('../golden/responses/', import.meta.url), model: modelFor, sent: sentBody });
