@@ -44,7 +44,7 @@ describe('boundaries', () => {
     ['http-proxy-3', 'core/dispatch.ts'],
     ['tapable', 'core/hooks.ts'],
     ['eventsource-parser', 'core/sse.ts'],
-    ['commander', 'core/cli.ts'],
+    ['commander', 'core/command-line.ts'],
   ])('%s is imported by %s alone', (name, owner) => {
     expect(importers(name)).toEqual([owner]);
   });

@@ -53,6 +53,7 @@ const aside = fc.record(
 );
 const part = withUnknown(fc.tuple(data, aside).map(([holds, beside]) => ({ ...holds, ...beside })));
 const parts = fc.array(part, { minLength: 1, maxLength: 4 });
+const instructions = fc.array(withUnknown(text.map((words) => ({ text: words }))), { minLength: 1, maxLength: 2 });
 const content = fc.oneof(
   withUnknown(fc.record({ role: fc.option(fc.constantFrom('user', 'model', 'function')), parts }, { requiredKeys: ['parts'] })),
   fc.record({ role: fc.constant('model'), parts }),
@@ -114,7 +115,7 @@ const generation = fc.tuple(
 ).map(([rest, shape, fields]) => ({ ...rest, ...shape, ...fields }));
 
 const rest = optional({
-  systemInstruction: withUnknown(fc.record({ role: fc.option(word), parts }, { requiredKeys: ['parts'] })),
+  systemInstruction: withUnknown(fc.record({ role: fc.option(word), parts: instructions }, { requiredKeys: ['parts'] })),
   tools: fc.oneof(fc.array(tool, { maxLength: 3 }), tool),
   toolConfig: withUnknown(fc.record({ functionCallingConfig: fc.option(calling), retrievalConfig: fc.constant({ latLng: {} }) }, { requiredKeys: [] })),
   generationConfig: generation,

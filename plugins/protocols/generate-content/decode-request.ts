@@ -104,7 +104,7 @@ function decodeThinking({ thinkingConfig: config }: WireGeneration): Read<Reason
   return {
     value: Object.keys(value).length > 0 ? value : undefined,
     read: ['thinkingConfig'],
-    form: ['thinking', ...(level ? [`level:${level}`] : [])],
+    form: ['thinking', ...(typeof level === 'string' ? [`level:${level}`] : [])],
     rest: Object.keys(rest).length > 0 ? { thinkingConfig: rest } : {},
   };
 }

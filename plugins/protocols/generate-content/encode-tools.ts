@@ -20,7 +20,8 @@ export function encodeTools(request: CanonicalRequest, { capabilities }: Model, 
   }
   if (request.parallelToolCalls === false) lose('parallelToolCalls', 'generate-content cannot forbid parallel calls');
   const tools = own ? restoreGroups(request.tools, encoding) : groupTools(request.tools ?? [], encoding);
-  const calling = tools === undefined || (tools.length === 0 && !own) ? undefined : encodeChoice(request, own);
+  // A choice among no tools is refused by the vendor; a client of this protocol is left to hear that itself.
+  const calling = own || tools?.length ? encodeChoice(request, own) : undefined;
   return { tools: tools?.length || own ? tools : undefined, toolConfig: calling && { functionCallingConfig: calling } };
 }
 

@@ -1,6 +1,7 @@
 /** The system prompt and the messages to canonical turns, block for block. */
 import type { Block, Turn } from '../../../core/index.ts';
 import { unseal } from '../../shared/envelope.ts';
+import { parseExactly } from '../../shared/exact-json.ts';
 import { leftover, nested, type Fields, type Sides } from '../../shared/vendor-bag.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
 import { decodeMark, markLeft, type Marked } from './cache.ts';
@@ -11,33 +12,42 @@ import type { WireBlock, WireContent, WireMedia, WireMessage, WireRequest, WireR
 type TextBlock = Extract<Block, { type: 'text' }>;
 type MediaBlock = Extract<Block, { type: 'media' }>;
 
-export function decodeTurns({ system, messages }: WireRequest): Turn[] {
-  const turns = messages.map((message, index) => decodeMessage(message, `messages[${index}]`));
+/** A number in an object that a double may not hold. */
+const longNumber = /[:[,]\s*-?\d{16}/;
+
+function member(value: unknown, name: string | number): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
+}
+
+/** Passed the body's text too: a tool's input keeps its digits. */
+export function decodeTurns({ system, messages }: WireRequest, text: string): Turn[] {
+  const exact = longNumber.test(text) ? member(parseExactly(text), 'messages') : undefined;
+  const turns = messages.map((message, index) => decodeMessage(message, `messages[${index}]`, member(exact, index)));
   if (system === undefined || system === null) return turns;
   return [{ role: 'system', blocks: decodeContent(system, 'system'), at: 'system', ...bag.keep({}, ['top', ...formOf(system)]) }, ...turns];
 }
 
 const messageFields = new Set(['role', 'content']);
 
-function decodeMessage(message: WireMessage, at: string): Turn {
-  return { role: message.role, blocks: decodeContent(message.content, `${at}.content`), at, ...bag.keep(leftover(message, messageFields), formOf(message.content)) };
+function decodeMessage(message: WireMessage, at: string, exact: unknown): Turn {
+  return { role: message.role, blocks: decodeContent(message.content, `${at}.content`, member(exact, 'content')), at, ...bag.keep(leftover(message, messageFields), formOf(message.content)) };
 }
 
 function formOf(content: WireContent): string[] {
   return typeof content === 'string' ? ['string'] : [];
 }
 
-function decodeContent(content: WireContent, at: string): Block[] {
+function decodeContent(content: WireContent, at: string, exact?: unknown): Block[] {
   if (typeof content === 'string') return [{ type: 'text', text: content, at }];
   const blocks: Block[] = [];
   for (const [index, block] of content.entries()) {
     if (isKnownBlock(block) && block.type === 'redacted_thinking' && openEnvelope(block.data, blocks)) continue;
-    blocks.push({ ...decodeBlock(block, `${at}[${index}]`), at: `${at}[${index}]` });
+    blocks.push({ ...decodeBlock(block, `${at}[${index}]`, member(exact, index)), at: `${at}[${index}]` });
   }
   return blocks;
 }
 
-function decodeBlock(block: WireBlock, at: string): Block {
+function decodeBlock(block: WireBlock, at: string, exact?: unknown): Block {
   if (!isKnownBlock(block)) return { type: 'foreign', protocol: protocolName, value: block };
   switch (block.type) {
     case 'text':
@@ -52,7 +62,7 @@ function decodeBlock(block: WireBlock, at: string): Block {
       return decodeThinking(block);
     case 'tool_use': {
       const { id, name, input } = block;
-      return { type: 'tool-call', id, name, arguments: JSON.stringify(input), ...sidesOf(block, ['id', 'name', 'input']) };
+      return { type: 'tool-call', id, name, arguments: JSON.stringify(member(exact, 'input') ?? input), ...sidesOf(block, ['id', 'name', 'input']) };
     }
     case 'tool_result':
       return decodeResult(block, at);

@@ -19,14 +19,14 @@ const readFields = new Set([
   'thinking', 'output_config', 'metadata', 'service_tier',
 ]);
 
-export function decodeRequest(wire: WireRequest): CanonicalRequest {
+export function decodeRequest(wire: WireRequest, text: string): CanonicalRequest {
   const thinking = decodeThinking(wire);
   const tools = wire.tools?.map((tool, index): Tool => ({ ...decodeTool(tool), at: `tools[${index}]` }));
   const format = wire.output_config?.format;
   return {
     model: wire.model,
     stream: wire.stream ?? false,
-    turns: decodeTurns(wire),
+    turns: decodeTurns(wire, text),
     tools,
     toolChoice: decodeChoice(wire.tool_choice),
     parallelToolCalls: parallelOf(wire.tool_choice),

@@ -26,6 +26,7 @@ export class MessagesCall implements ClientCall {
   /** Tokens of thinking the client asked for in so many words: always fewer than the output limit. */
   readonly budget: number | undefined;
   readonly #wire: WireRequest;
+  readonly #text: string;
   #request: CanonicalRequest | undefined;
 
   constructor(wire: WireRequest, text: string, isCount: boolean) {
@@ -37,10 +38,11 @@ export class MessagesCall implements ClientCall {
     this.size = sizeOf(wire, text);
     this.carriesState = text.includes(envelopeMark);
     this.#wire = wire;
+    this.#text = text;
   }
 
   decode(): CanonicalRequest {
-    this.#request ??= decodeRequest(this.#wire);
+    this.#request ??= decodeRequest(this.#wire, this.#text);
     return this.#request;
   }
 }

@@ -22,7 +22,7 @@ function list(value: unknown): readonly unknown[] {
 
 type Take = (items: ReplyItems, event: Fields) => void;
 
-const takes: Readonly<Record<string, Take>> = {
+const takes: ReadonlyMap<string, Take> = new Map(Object.entries<Take>({
   'response.output_item.added': (items, { output_index: index, item }) => void (isObject(item) && items.add(index, item)),
   'response.output_item.done': (items, { output_index: index, item }) => void (isObject(item) && items.done(index, item)),
   'response.output_text.delta': (items, { output_index: index, content_index: part, delta, logprobs }) => items.say(index, part, 'text', text(delta), list(logprobs)),
@@ -35,7 +35,7 @@ const takes: Readonly<Record<string, Take>> = {
   'response.reasoning_text.delta': (items, { output_index: index, content_index: part, delta }) => items.reason(index, 'content', part, text(delta)),
   'response.function_call_arguments.delta': (items, { output_index: index, delta }) => items.argue(index, false, text(delta)),
   'response.custom_tool_call_input.delta': (items, { output_index: index, delta }) => items.argue(index, true, text(delta)),
-};
+}));
 
 /** Events that hold the whole response, the last of them with its end. */
 const lifecycle = new Set(['response.created', 'response.queued', 'response.in_progress', 'response.completed', 'response.incomplete', 'response.failed', 'response.cancelled']);
@@ -85,7 +85,7 @@ export class ReplyDecoder implements EventDecoder {
   #take(event: unknown, name: string | undefined): void {
     if (!isObject(event)) return this.#fail({ message: 'The provider sent an event that could not be read.' });
     const type = text(event['type']) || (name ?? '');
-    const take = takes[type];
+    const take = takes.get(type);
     if (take) return take(this.#items, event);
     if (lifecycle.has(type) && isObject(event['response'])) return this.#follow(event['response']);
     if (type === 'keepalive') this.#events.push({ type: 'ping' });

@@ -66,10 +66,10 @@ function urlOf(block: MediaBlock): string | undefined {
   return source.type === 'base64' ? dataUrl(source.data, mediaType, spelt(bag.form(block), 'prefix')) : undefined;
 }
 
-const audioFormats: Readonly<Record<string, string>> = { 'audio/wav': 'wav', 'audio/x-wav': 'wav', 'audio/wave': 'wav', 'audio/mpeg': 'mp3', 'audio/mp3': 'mp3' };
+const audioFormats: ReadonlyMap<string, string> = new Map([['audio/wav', 'wav'], ['audio/x-wav', 'wav'], ['audio/wave', 'wav'], ['audio/mpeg', 'mp3'], ['audio/mp3', 'mp3']]);
 
 function encodeAudio({ source, mediaType = '' }: MediaBlock, path: string, { own, model, lose }: Encoding): Fields | undefined {
-  const format = audioFormats[mediaType.toLowerCase()];
+  const format = audioFormats.get(mediaType.toLowerCase());
   if (source.type === 'base64' && format && (own || model.input.includes('audio'))) return { type: 'input_audio', input_audio: { data: source.data, format } };
   lose(path, 'the model takes no such audio here');
   return undefined;

@@ -122,15 +122,16 @@ function encodeFormat(request: CanonicalRequest, { model, lose }: Encoding): Fie
 }
 
 /** The tiers of this wire, and the names other wires have for them. */
-const tiers: Readonly<Record<string, string>> = {
-  auto: 'auto', default: 'default', flex: 'flex', scale: 'scale', priority: 'priority', fast: 'fast', ultrafast: 'ultrafast',
-  standard: 'default', standard_only: 'default',
-};
+const tiers: ReadonlyMap<string, string> = new Map([
+  ...['auto', 'default', 'flex', 'scale', 'priority', 'fast', 'ultrafast'].map((name): [string, string] => [name, name]),
+  ['standard', 'default'],
+  ['standard_only', 'default'],
+]);
 
 function encodeExtras(request: CanonicalRequest, { own, lose }: Encoding): Fields {
   const { user, serviceTier } = request;
   const userField = bag.form(request).includes('safety-identifier') ? 'safety_identifier' : 'user';
-  const tier = own || serviceTier === undefined ? serviceTier : tiers[serviceTier];
+  const tier = own || serviceTier === undefined ? serviceTier : tiers.get(serviceTier);
   if (serviceTier !== undefined && tier === undefined) lose('serviceTier', 'responses has no such tier');
   return { [userField]: own ? user : shortened(user), metadata: request.metadata, service_tier: tier, prompt_cache_key: request.cacheKey };
 }

@@ -13,7 +13,7 @@ export interface Contents {
   readonly refusal: boolean;
 }
 
-const read: Readonly<Record<string, FinishReason>> = { max_output_tokens: 'length', content_filter: 'content-filter' };
+const read: ReadonlyMap<string, FinishReason> = new Map([['max_output_tokens', 'length'], ['content_filter', 'content-filter']]);
 
 /** Undefined where the response has not ended, or did not end well. */
 export function decodeFinish(response: Fields, { calls, refusal }: Contents): Reason | undefined {
@@ -21,7 +21,7 @@ export function decodeFinish(response: Fields, { calls, refusal }: Contents): Re
   if (status === 'completed') return { unified: calls ? 'tool-calls' : refusal ? 'refusal' : 'stop', raw: status };
   if (status !== 'incomplete') return undefined;
   const reason = isObject(details) && typeof details['reason'] === 'string' ? details['reason'] : status;
-  return { unified: read[reason] ?? 'other', raw: reason };
+  return { unified: read.get(reason) ?? 'other', raw: reason };
 }
 
 export interface Ending {

@@ -31,12 +31,12 @@ function searchOf(text: string): Fields {
   return { type: 'search', query: text };
 }
 
-const working: Readonly<Record<string, string>> = {
-  web_search_call: 'searching',
-  file_search_call: 'searching',
-  image_generation_call: 'generating',
-  code_interpreter_call: 'interpreting',
-};
+const working: ReadonlyMap<string, string> = new Map([
+  ['web_search_call', 'searching'],
+  ['file_search_call', 'searching'],
+  ['image_generation_call', 'generating'],
+  ['code_interpreter_call', 'interpreting'],
+]);
 
 interface Progress {
   /** The item as it stood when it began. */
@@ -48,7 +48,7 @@ interface Progress {
 /** The steps of an item, for kinds that have any. */
 export function progressOf(item: Fields): Progress {
   const type = String(item['type']);
-  const step = working[type];
+  const step = working.get(type);
   const emptied = { ...('result' in item ? { result: null } : {}), ...('code' in item ? { code: '' } : {}) };
   const begun = { ...item, ...emptied, status: 'in_progress' };
   if (step === undefined) return { begun, before: [], after: [] };

@@ -12,7 +12,7 @@ import type { AssistantItems } from './read-items.ts';
 import { readRequest } from './read-request.ts';
 import { retarget } from './retarget.ts';
 
-const operations: Readonly<Record<string, Operation>> = { '/v1/responses': 'generate', '/v1/responses/input_tokens': 'count' };
+const operations: ReadonlyMap<string, Operation> = new Map([['/v1/responses', 'generate'], ['/v1/responses/input_tokens', 'count']]);
 
 /** Canonical fields that this protocol spells otherwise. */
 const fieldNames = {
@@ -42,7 +42,7 @@ export function protocolWith(assistantItems: AssistantItems): Protocol {
     body: 'json',
     client: {
       match(method, path) {
-        const operation = method === 'POST' ? operations[path] : undefined;
+        const operation = method === 'POST' ? operations.get(path) : undefined;
         return operation && { operation };
       },
       read: (body, text, match) => readRequest(body, text, match, assistantItems),

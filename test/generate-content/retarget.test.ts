@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest';
+import { matchOf, modelWith, protocol } from './bodies.ts';
+
+const { client, upstream } = protocol;
+
+function retarget(text: string, outputLimit?: number, match: Parameters<typeof client.read>[2] = matchOf()): string {
+  const call = client.read(JSON.parse(text), text, match, {});
+  return upstream.retarget(text, { call, model: 'gemini-3-pro', outputLimit, capabilities: modelWith().capabilities });
+}
+
+const contents = '"contents": [ {"parts":[{"text":"x","n":1.0}]} ]';
+
+describe('a body that goes on as it came', () => {
+  it('is not touched: the model stands in the address', () => {
+    const text = `{ ${contents},"generationConfig":{"temperature":1.0,"maxOutputTokens":50}}`;
+    expect(retarget(text)).toBe(text);
+    expect(retarget(text, 50)).toBe(text);
+  });
+
+  it.each([
+    [`{${contents},"generationConfig":{"temperature":1.0,"maxOutputTokens":50}}`, `{${contents},"generationConfig":{"temperature":1.0,"maxOutputTokens":20}}`],
+    [`{${contents},"generation_config":{"max_output_tokens":50}}`, `{${contents},"generation_config":{"max_output_tokens":20}}`],
+    [`{${contents},"generation_config":{"temperature":1.0}}`, `{${contents},"generation_config":{"maxOutputTokens":20,"temperature":1.0}}`],
+    [`{${contents}}`, `{"generationConfig":{"maxOutputTokens":20},${contents}}`],
+    [`{${contents},"generationConfig":null}`, `{${contents},"generationConfig":{"maxOutputTokens":20}}`],
+  ])('%s has its limit lowered under the name its client uses', (text, lowered) => {
+    expect(retarget(text, 20)).toBe(lowered);
+  });
+
+  it('names the vendor model where it names one at all', () => {
+    expect(retarget(`{"model":"google/gemini-3-pro",${contents}}`)).toBe(`{"model":"models/gemini-3-pro",${contents}}`);
+    const count = { operation: 'count', model: 'google/gemini-3-pro' } as const;
+    expect(retarget(`{"generateContentRequest":{"model":"models/google/gemini-3-pro",${contents}}}`, undefined, count)).toBe(`{"generateContentRequest":{"model":"models/gemini-3-pro",${contents}}}`);
+    expect(retarget(`{"generate_content_request":{${contents}}}`, undefined, count)).toBe(`{"generate_content_request":{"model":"models/gemini-3-pro",${contents}}}`);
+    expect(retarget(`{${contents}}`, undefined, count)).toBe(`{${contents}}`);
+  });
+});

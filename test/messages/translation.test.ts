@@ -1,0 +1,363 @@
+import { describe, expect, it } from 'vitest';
+import type { Block, CanonicalRequest, Tool, Turn } from '../../core/index.ts';
+import { callWith, modelWith, protocol, send, version } from './bodies.ts';
+
+const text = (said: string): Block => ({ type: 'text', text: said });
+const user = (...blocks: Block[]): Turn => ({ role: 'user', blocks });
+const assistant = (...blocks: Block[]): Turn => ({ role: 'assistant', blocks });
+const call = (id: string, args = '{}'): Block => ({ type: 'tool-call', id, name: 'look', arguments: args });
+const result = (callId: string, said = 'seen'): Block => ({ type: 'tool-result', callId, content: [{ type: 'text', text: said }] });
+const look: Tool = { type: 'function', name: 'look', schema: { type: 'object', properties: {} } };
+const turns = (...list: Turn[]): Partial<CanonicalRequest> => ({ turns: list });
+const older = modelWith({ capabilities: { midSystem: false, reasoning: { style: 'budget' } } });
+const adaptive = modelWith({ capabilities: { reasoning: { style: 'adaptive', efforts: ['low', 'medium', 'high', 'max'] } } });
+const png = 'iVBORw0KGgoAAAANSUhEUg==';
+
+describe('a conversation from another protocol', () => {
+  it('has its leading instructions as the system prompt, and blocks only where they are marked or several', () => {
+    expect(send(turns({ role: 'system', blocks: [text('Be brief.')] }, user(text('Hi')))).body['system']).toBe('Be brief.');
+    const cached: Block = { type: 'text', text: 'Be brief.', cache: {} };
+    expect(send(turns({ role: 'developer', blocks: [cached] }, { role: 'system', blocks: [text('And kind.')] }, user(text('Hi')))).body['system']).toEqual([
+      { type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } },
+      { type: 'text', text: 'And kind.' },
+    ]);
+  });
+
+  it('keeps later instructions in their place: as such, or marked in the words of the user', () => {
+    const list = turns(user(text('Hi')), assistant(text('Yes?')), { role: 'developer', blocks: [text('Be brief.')] }, user(text('Well')));
+    expect(send(list).body['messages']).toEqual([
+      { role: 'user', content: [{ type: 'text', text: 'Hi' }] },
+      { role: 'assistant', content: [{ type: 'text', text: 'Yes?' }] },
+      { role: 'system', content: [{ type: 'text', text: 'Be brief.' }] },
+      { role: 'user', content: [{ type: 'text', text: 'Well' }] },
+    ]);
+    const { body, lost } = send(list, older);
+    expect(body['messages']).toMatchObject([{}, {}, { role: 'user', content: [{ text: '<system>\nBe brief.\n</system>' }, { text: 'Well' }] }]);
+    expect(lost).toEqual(['turns[2].role']);
+  });
+
+  it('puts all results of a step into one message, first, each once', () => {
+    const steps = turns(
+      user(text('Go')),
+      assistant(call('a'), call('b')),
+      { role: 'tool', blocks: [result('a')] },
+      { role: 'system', blocks: [text('Quick.')] },
+      { role: 'tool', blocks: [result('b', 'b')] },
+      { role: 'tool', blocks: [result('b', 'again')] },
+      user(text('Well?')),
+    );
+    const { body, lost } = send({ ...steps, tools: [look] });
+    expect(body['messages']).toMatchObject([
+      { role: 'user' },
+      { role: 'assistant', content: [{ type: 'tool_use', id: 'a', input: {} }, { id: 'b' }] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a', content: 'seen' }] },
+      { role: 'system' },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'b', content: 'b' }, { type: 'text', text: 'Well?' }] },
+    ]);
+    expect(lost).toEqual(['turns[5]']);
+    // Where system text is said by the user it does not part the results.
+    expect(send({ ...steps, tools: [look] }, older).body['messages']).toMatchObject([
+      {}, {}, { role: 'user', content: [{ tool_use_id: 'a' }, { tool_use_id: 'b' }, { type: 'text', text: '<system>\nQuick.\n</system>' }, { text: 'Well?' }] },
+    ]);
+  });
+
+  it('never holds empty text, nor a turn that is empty without it, but keeps calls beside it', () => {
+    const { body } = send({ ...turns(user(text('Go')), assistant(text(' \n'), call('a')), { role: 'tool', blocks: [result('a', '')] }, assistant(text('')), user(text('Well?'))), tools: [look] });
+    expect(body['messages']).toEqual([
+      { role: 'user', content: [{ type: 'text', text: 'Go' }] },
+      { role: 'assistant', content: [{ type: 'tool_use', id: 'a', name: 'look', input: {} }] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a' }, { type: 'text', text: 'Well?' }] },
+    ]);
+  });
+
+  it('gives tool calls ids and arguments this wire takes, digit for digit', () => {
+    const odd = 'functions.look:0';
+    const { body, lost } = send({ ...turns(assistant(call(odd, '{"id":12345678901234567890,"x":1.0}'), call('b', 'not json'), call('c', '')), { role: 'tool', blocks: [result(odd)] }), tools: [look] });
+    const json = JSON.stringify(protocol.upstream.encodeRequest(
+      { model: 'm', stream: false, turns: [assistant(call(odd, '{"id":12345678901234567890,"x":1.0}'))] }, modelWith(), undefined,
+    ).body);
+    expect(json).toContain('{"id":12345678901234567890,"x":1.0}');
+    expect(body['messages']).toMatchObject([
+      { content: [{ id: 'toolu_ec0002042636dd8a' }, { input: { _raw: 'not json' } }, { input: {} }] },
+      { content: [{ tool_use_id: 'toolu_ec0002042636dd8a' }] },
+    ]);
+    expect(lost).toEqual(['turns[0].blocks[1].arguments']);
+  });
+
+  it('tells results that failed, and those with pictures in them', () => {
+    const image: Block = { type: 'media', kind: 'image', source: { type: 'base64', data: png }, mediaType: 'image/jpeg' };
+    const { body } = send(turns(assistant(call('a')), { role: 'tool', blocks: [{ type: 'tool-result', callId: 'a', isError: true, content: [{ type: 'text', text: 'x' }, image] }] }));
+    // The type is seen from the data: the vendor refuses one that is wrong.
+    expect(body['messages']).toMatchObject([{}, { content: [{ is_error: true, content: [{ type: 'text', text: 'x' }, { type: 'image', source: { media_type: 'image/png' } }] }] }]);
+  });
+
+  it.each<[Block, object]>([
+    [{ type: 'media', kind: 'image', source: { type: 'url', url: 'https://a.example/x' } }, { type: 'image', source: { type: 'url', url: 'https://a.example/x' } }],
+    [{ type: 'media', kind: 'document', source: { type: 'base64', data: 'JVBERi0x' }, filename: 'a.pdf' }, { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0x' }, title: 'a.pdf' }],
+    [{ type: 'media', kind: 'document', source: { type: 'base64', data: 'YWhveQ==' }, mediaType: 'text/csv' }, { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'ahoy' } }],
+    [{ type: 'media', kind: 'document', source: { type: 'file', vendor: 'anthropic', id: 'f1' } }, { type: 'document', source: { type: 'file', file_id: 'f1' } }],
+    [{ type: 'refusal', text: 'No.' }, { type: 'text', text: 'No.' }],
+  ])('sends %j as this wire has it', (block, wire) => {
+    expect(send(turns(user(block))).body['messages']).toEqual([{ role: 'user', content: [wire] }]);
+  });
+
+  it.each<[Block, RegExp]>([
+    [{ type: 'media', kind: 'video', source: { type: 'url', url: 'https://a.example/x' }, at: 'contents[0].parts[1]' }, /takes no video/],
+    [{ type: 'media', kind: 'audio', source: { type: 'base64', data: 'x' }, at: 'contents[0].parts[1]' }, /takes no audio/],
+    [{ type: 'media', kind: 'image', source: { type: 'base64', data: 'Qk0=' }, mediaType: 'image/bmp', at: 'contents[0].parts[1]' }, /JPEG, PNG, GIF or WebP/],
+    [{ type: 'media', kind: 'image', source: { type: 'url', url: 'gs://x' }, at: 'contents[0].parts[1]' }, /http and https/],
+    [{ type: 'media', kind: 'document', source: { type: 'file', vendor: 'openai', id: 'f1' }, at: 'contents[0].parts[1]' }, /kept by openai/],
+    [{ type: 'media', kind: 'document', source: { type: 'base64', data: 'UEs=' }, mediaType: 'application/zip', at: 'contents[0].parts[1]' }, /PDF or text/],
+  ])('refuses %j, naming it in the words of the client', (block, message) => {
+    expect(() => send(turns(user(block)))).toThrow(expect.objectContaining({ code: 'unsupported_parameter', message: expect.stringMatching(message), details: { param: 'contents[0].parts[1]' } }));
+  });
+
+  it('keeps the last four cache marks, and tells the others and a time this wire lacks', () => {
+    const marked = (ttl?: '5m' | '30m' | '1h'): Block => ({ type: 'text', text: 'x', cache: { ttl } });
+    const { body, lost } = send(turns(user(marked('1h'), marked(), marked('5m'), marked('30m'), marked('1h'))));
+    const marks = [{}, { cache_control: { type: 'ephemeral' } }, ...['5m', '5m', '1h'].map((ttl) => ({ cache_control: { type: 'ephemeral', ttl } }))];
+    expect(body['messages']).toEqual([{ role: 'user', content: marks.map((mark) => ({ type: 'text', text: 'x', ...mark })) }]);
+    expect(lost).toEqual(['turns[0].blocks[0].cache', 'turns[0].blocks[3].cache.ttl']);
+  });
+});
+
+describe('the output limit', () => {
+  it('is the model\'s own where nobody stated one, and the granted one before all', () => {
+    expect(send({}).body['max_tokens']).toBe(64_000);
+    expect(send({ outputLimit: 50 }).body['max_tokens']).toBe(50);
+    expect(send({ outputLimit: 50 }, modelWith(), 20).body['max_tokens']).toBe(20);
+    expect(send({ outputLimit: 100_000 })).toMatchObject({ body: { max_tokens: 64_000 }, lost: ['outputLimit'] });
+  });
+});
+
+describe('sampling', () => {
+  it('goes as it is, a temperature above 1 as 1', () => {
+    expect(send({ temperature: 0.3, topK: 5, stop: ['x'] })).toMatchObject({ body: { temperature: 0.3, top_k: 5, stop_sequences: ['x'] }, lost: [] });
+    expect(send({ temperature: 1.4 })).toMatchObject({ body: { temperature: 1 }, losses: [{ path: 'temperature', reason: 'sent as 1, the highest there is' }] });
+  });
+
+  it('is left out, and told, where the model takes none, or not both, or thinks', () => {
+    const plain = modelWith({ capabilities: { sampling: false } });
+    expect(send({ temperature: 0.3, topP: 0.5, topK: 3, stop: [' ', 'x'] }, plain)).toMatchObject({ body: { stop_sequences: ['x'] }, lost: ['stop[0]', 'temperature', 'topP', 'topK'] });
+    expect(send({ temperature: 0.3, topP: 0.5 })).toMatchObject({ body: { temperature: 0.3 }, lost: ['topP'] });
+    expect(send({ topP: 0.5 }, modelWith({ supportedParameters: ['temperature'] })).lost).toEqual(['topP']);
+    const { body, lost } = send({ temperature: 0.3, topK: 4, reasoning: { effort: 'low' } });
+    expect([body['temperature'], body['top_k'], lost]).toEqual([undefined, undefined, ['temperature', 'topK']]);
+  });
+
+  it('this wire has no words for is told', () => {
+    const rest: Partial<CanonicalRequest> = {
+      candidates: 2, frequencyPenalty: 1, presencePenalty: 1, seed: 0, logprobs: {}, verbosity: 'low', modalities: ['text', 'audio'], metadata: { a: 'b' }, cacheKey: 'k', serviceTier: 'flex',
+    };
+    expect(send(rest).lost).toEqual(['serviceTier', ...Object.keys(rest).slice(0, -1)]);
+    expect(send({ user: 'u1', serviceTier: 'default', modalities: ['text'], candidates: 1 })).toMatchObject({ body: { metadata: { user_id: 'u1' }, service_tier: 'standard_only' }, lost: [] });
+  });
+});
+
+describe('thinking', () => {
+  it.each([
+    [{ effort: 'minimal' }, 1024],
+    [{ effort: 'low' }, 2048],
+    [{ effort: 'medium' }, 8192],
+    [{ effort: 'high' }, 24576],
+    [{ effort: 'max' }, 48_000],
+    [{ budget: 5000 }, 5000],
+    [{ budget: -1 }, 8192],
+    [{ display: 'full' as const }, 8192],
+  ])('of %j is a budget of %i where the model counts tokens', (reasoning, tokens) => {
+    const { body } = send({ reasoning });
+    expect(body['thinking']).toMatchObject({ type: 'enabled', budget_tokens: tokens });
+  });
+
+  it.each([
+    [{ effort: 'minimal' }, 'low', ['reasoning.effort']],
+    [{ effort: 'medium' }, 'medium', []],
+    [{ effort: 'xhigh' }, 'high', ['reasoning.effort']],
+    [{ budget: 30_000 }, 'high', ['reasoning.budget']],
+    [{ budget: -1 }, undefined, ['reasoning.budget']],
+    [{ display: 'full' as const }, undefined, []],
+  ])('of %j is the effort %s where the model decides itself', (reasoning, effort, told) => {
+    const { body, lost } = send({ reasoning }, adaptive);
+    expect(body['thinking']).toEqual({ type: 'adaptive', display: 'summarized' });
+    expect(body['output_config']).toEqual(effort === undefined ? undefined : { effort });
+    expect(lost).toEqual(told);
+  });
+
+  it('of none is switched off, or as low as it goes, or nothing at all', () => {
+    expect(send({ reasoning: { effort: 'none' } }).body['thinking']).toEqual({ type: 'disabled' });
+    expect(send({ reasoning: { budget: 0 } }, adaptive).body['thinking']).toEqual({ type: 'disabled' });
+    const always = modelWith({ capabilities: { reasoning: { style: 'adaptive', canDisable: false } } });
+    expect(send({ reasoning: { effort: 'none' } }, always)).toMatchObject({ body: { thinking: { type: 'adaptive' }, output_config: { effort: 'low' } }, lost: ['reasoning.effort'] });
+    const never = modelWith({ capabilities: { reasoning: { style: 'none' } } });
+    expect(send({ reasoning: { effort: 'none' } }, never)).toMatchObject({ lost: [] });
+    expect(send({ reasoning: { effort: 'high' } }, never)).toMatchObject({ lost: ['reasoning'] });
+  });
+
+  it('stays below the output limit, and gives way where there is no room', () => {
+    expect(send({ reasoning: { effort: 'high' }, outputLimit: 4096 })).toMatchObject({ body: { thinking: { budget_tokens: 3072 } }, lost: ['reasoning.effort'] });
+    expect(send({ reasoning: { budget: 2000 }, outputLimit: 2000 })).toMatchObject({ body: { thinking: { budget_tokens: 1500 } }, lost: ['reasoning.budget'] });
+    expect(send({ reasoning: { effort: 'low' }, outputLimit: 1024 }).lost).toEqual(['reasoning']);
+  });
+
+  it('gives way to a forced tool, and where the thoughts of a tool loop are gone', () => {
+    const forced = send({ reasoning: { effort: 'low' }, tools: [look], toolChoice: { mode: 'required' } });
+    expect([forced.body['thinking'], forced.lost]).toEqual([undefined, ['reasoning']]);
+    const loop = turns(user(text('Go')), assistant(call('a')), { role: 'tool', blocks: [result('a')] });
+    expect(send({ ...loop, tools: [look], reasoning: { effort: 'low' } }).lost).toEqual(['reasoning']);
+    expect(send({ ...loop, tools: [look], reasoning: { effort: 'low' } }, adaptive).lost).toEqual([]);
+    const sealed: Block = { type: 'reasoning', text: 'Hm.', opaque: [{ vendor: 'anthropic', kind: 'signature', value: 's' }] };
+    const whole = turns(user(text('Go')), assistant(sealed, call('a')), { role: 'tool', blocks: [result('a')] });
+    expect(send({ ...whole, tools: [look], reasoning: { effort: 'low' } })).toMatchObject({ body: { thinking: { type: 'enabled' } }, lost: [] });
+  });
+
+  it('asks for no thoughts to be shown where the client wants none', () => {
+    expect(send({ reasoning: { effort: 'low', display: 'none' } }, adaptive).body['thinking']).toEqual({ type: 'adaptive', display: 'omitted' });
+  });
+});
+
+describe('sealed thoughts', () => {
+  const reasoning = (...opaque: { vendor: string; kind: string; value: string }[]): Partial<CanonicalRequest> => turns(user(text('x')), assistant({ type: 'reasoning', text: 'Hm.', opaque }, text('Yes.')), user(text('y')));
+
+  it('go back to their own vendor as they came', () => {
+    const { body, lost } = send(reasoning({ vendor: 'anthropic', kind: 'signature', value: 's1' }, { vendor: 'anthropic', kind: 'encrypted', value: 'd1' }));
+    expect(body['messages']).toMatchObject([{}, { content: [{ type: 'thinking', thinking: 'Hm.', signature: 's1' }, { type: 'redacted_thinking', data: 'd1' }, { type: 'text' }] }, {}]);
+    expect(lost).toEqual([]);
+  });
+
+  it('of another vendor, and thoughts without a seal, never reach it', () => {
+    for (const opaque of [[{ vendor: 'openai', kind: 'encrypted', value: 'x' }], []]) {
+      const { body, lost } = send(reasoning(...opaque));
+      expect(JSON.stringify(body)).not.toContain('Hm.');
+      expect(lost).toEqual(['turns[1].blocks[0]']);
+    }
+  });
+});
+
+describe('tools', () => {
+  const answer = (tools: Tool[], more: Partial<CanonicalRequest> = {}): ReturnType<typeof send> => send({ tools, ...more });
+
+  it('have a schema that is an object\'s, and a name the wire takes', () => {
+    const { body } = answer([{ type: 'function', name: 'a.b:c', description: 'd' }, { type: 'function', name: 'look', schema: { properties: { x: {} } }, strict: true }]);
+    expect(body['tools']).toEqual([
+      { name: expect.stringMatching(/^a_b_c_[0-9a-f]{16}$/), description: 'd', input_schema: { type: 'object', properties: {} } },
+      { name: 'look', input_schema: { type: 'object', properties: { x: {} } }, strict: true },
+    ]);
+  });
+
+  it('that take free text are offered as functions with that text as their argument', () => {
+    const grammar = { type: 'grammar', grammar: { syntax: 'lark', definition: 'start: "a"' } };
+    const { body, lost } = answer([{ type: 'custom', name: 'patch', description: 'Patch.', format: grammar }], {
+      turns: [assistant({ type: 'tool-call', id: 'a', name: 'patch', arguments: '*** Begin', custom: true })],
+    });
+    expect(body['tools']).toMatchObject([{ name: 'patch', description: 'Patch.\n\nThe input follows this grammar (lark):\nstart: "a"', input_schema: { required: ['input'] } }]);
+    expect(body['messages']).toMatchObject([{ content: [{ input: { input: '*** Begin' } }] }]);
+    expect(lost).toEqual([]);
+  });
+
+  it.each<[NonNullable<CanonicalRequest['toolChoice']>, object]>([
+    [{ mode: 'auto' }, { type: 'auto' }],
+    [{ mode: 'none' }, { type: 'none' }],
+    [{ mode: 'required' }, { type: 'any' }],
+    [{ mode: 'one', names: ['look'] }, { type: 'tool', name: 'look' }],
+    [{ mode: 'subset', names: ['look'], required: true }, { type: 'any' }],
+    [{ mode: 'subset', names: ['look'] }, { type: 'auto' }],
+  ])('are chosen from by %j', (toolChoice, wire) => {
+    const { body } = answer([look, { type: 'function', name: 'other' }], { toolChoice });
+    expect(body['tool_choice']).toEqual(wire);
+    expect(body['tools']).toHaveLength(toolChoice.mode === 'subset' ? 1 : 2);
+  });
+
+  it('are called one at a time where the client wants that', () => {
+    expect(answer([look], { parallelToolCalls: false }).body['tool_choice']).toEqual({ type: 'auto', disable_parallel_tool_use: true });
+    expect(answer([look], { parallelToolCalls: false, toolChoice: { mode: 'required' } }).body['tool_choice']).toEqual({ type: 'any', disable_parallel_tool_use: true });
+    expect(answer([look], { parallelToolCalls: false, toolChoice: { mode: 'none' } }).body['tool_choice']).toEqual({ type: 'none' });
+  });
+
+  it('of another vendor are told as lost, but for a search both sides have', () => {
+    const search: Tool = { type: 'hosted', protocol: 'responses', kind: 'web-search', value: { type: 'web_search' } };
+    const { body, lost } = answer([search, look]);
+    expect([body['tools'], lost]).toMatchObject([[{ name: 'look' }], ['tools[0]']]);
+    const { body: searching } = send({ tools: [search] }, modelWith({ supportedParameters: ['web_search_options'] }));
+    expect(searching['tools']).toEqual([{ type: 'web_search_20250305', name: 'web_search' }]);
+  });
+});
+
+describe('structured output', () => {
+  it('is a schema with closed objects, and what the wire cannot check said in words', () => {
+    const schema = { type: 'object', $schema: 'x', properties: { age: { type: 'integer', minimum: 3, description: 'Years' }, kind: { oneOf: [{ type: 'string', format: 'email' }, { type: 'string', format: 'x' }] }, list: { type: 'array', minItems: 2, items: { type: 'object', properties: {} } } } };
+    expect(send({ format: { type: 'schema', name: 'n', schema } })).toMatchObject({
+      lost: [],
+      body: {
+        output_config: {
+          format: {
+            type: 'json_schema',
+            schema: {
+              type: 'object',
+              additionalProperties: false,
+              properties: {
+                age: { type: 'integer', description: 'Years\n\n{minimum: 3}' },
+                kind: { anyOf: [{ type: 'string', format: 'email' }, { type: 'string', description: '{format: "x"}' }] },
+                list: { type: 'array', description: '{minItems: 2}', items: { type: 'object', properties: {}, additionalProperties: false } },
+              },
+            },
+          },
+        },
+      },
+    });
+  });
+
+  it('that the wire or the model has not is asked for in words, and told', () => {
+    const json = send({ format: { type: 'json' }, turns: [{ role: 'system', blocks: [text('Be brief.')] }, user(text('x'))] });
+    expect([json.body['system'], json.lost]).toEqual(['Be brief.\n\nAnswer with one valid JSON object and nothing else.', ['format']]);
+    const plain = modelWith({ capabilities: { structuredOutput: false } });
+    expect(send({ format: { type: 'schema', schema: { type: 'object' } } }, plain)).toMatchObject({ body: { system: expect.stringContaining('{"type":"object"}') }, lost: ['format'] });
+  });
+});
+
+describe('a request of this protocol on another', () => {
+  it('knows where each thing stood', () => {
+    const { turns: list, tools } = callWith({
+      system: [{ type: 'text', text: 's' }],
+      tools: [{ name: 'look', input_schema: { type: 'object' } }],
+      messages: [{ role: 'user', content: [{ type: 'text', text: 'x' }, { type: 'tool_result', tool_use_id: 'a', content: [{ type: 'text', text: 'y' }] }] }],
+    }).decode();
+    expect([list.map(({ at }) => at), list.flatMap(({ blocks }) => blocks.map(({ at }) => at)), tools?.map(({ at }) => at)]).toEqual([
+      ['system', 'messages[0]'],
+      ['system[0]', 'messages[0].content[0]', 'messages[0].content[1]'],
+      ['tools[0]'],
+    ]);
+    const [, message] = list;
+    expect(message?.blocks[1]).toMatchObject({ content: [{ at: 'messages[0].content[1].content[0]' }] });
+  });
+
+  it('keeps the digits of a tool\'s input', () => {
+    const body = '{"model":"a/b","max_tokens":1,"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"look","input":{"id":12345678901234567890}}]}]}';
+    const [turn] = protocol.client.read(JSON.parse(body), body, { operation: 'generate' }, version).decode().turns;
+    expect(turn?.blocks).toMatchObject([{ arguments: '{"id":12345678901234567890}' }]);
+  });
+
+  it.each([
+    [{ thinking: { type: 'enabled', budget_tokens: 4000 }, max_tokens: 5000 }, { budget: 4000 }],
+    [{ thinking: { type: 'adaptive', display: 'summarized' }, output_config: { effort: 'max' } }, { effort: 'max', display: 'summary' }],
+    [{ thinking: { type: 'disabled' }, output_config: { effort: 'max' } }, { effort: 'none' }],
+    [{ output_config: { effort: 'low' } }, { effort: 'low' }],
+    [{}, undefined],
+  ])('asks for reasoning by %j', (fields, reasoning) => {
+    expect(callWith(fields).decode().reasoning).toEqual(reasoning);
+  });
+
+  it('has its fields under their canonical names', () => {
+    const request = callWith({
+      temperature: 1, top_p: 0.5, top_k: 3, stop_sequences: ['x'], metadata: { user_id: 'u' }, service_tier: 'standard_only',
+      tools: [{ name: 'look', input_schema: { type: 'object' } }, { type: 'web_search_20250305', name: 'web_search' }],
+      tool_choice: { type: 'any', disable_parallel_tool_use: true },
+      output_config: { format: { type: 'json_schema', schema: { type: 'object' } } },
+    }).decode();
+    expect(request).toMatchObject({
+      temperature: 1, topP: 0.5, topK: 3, stop: ['x'], user: 'u', serviceTier: 'default', outputLimit: 100, parallelToolCalls: false,
+      tools: [{ type: 'function' }, { type: 'hosted', kind: 'web-search' }],
+      toolChoice: { mode: 'required' },
+      format: { type: 'schema', schema: { type: 'object' } },
+    });
+  });
+});

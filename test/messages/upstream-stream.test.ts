@@ -1,0 +1,127 @@
+import { describe, expect, it } from 'vitest';
+import type { CanonicalEvent, ClientCall, Tool } from '../../core/index.ts';
+import { decodeAll, fold, type Folded } from '../contract/replies.ts';
+import { callWith, isObject, modelWith, protocol } from './bodies.ts';
+
+const { upstream } = protocol;
+
+function decode(events: readonly (object | string)[], call: ClientCall = callWith()): CanonicalEvent[] {
+  return decodeAll(upstream.decodeEvents(call), events.map((event) => ({ event: undefined, data: typeof event === 'string' ? event : JSON.stringify(event) })));
+}
+
+function said(events: readonly (object | string)[], call?: ClientCall): Folded {
+  return fold(decode(events, call));
+}
+
+const start = { type: 'message_start', message: { id: 'msg_1', model: 'claude-x', usage: { input_tokens: 4, output_tokens: 1 } } };
+const open = (index: number, block: object): object => ({ type: 'content_block_start', index, content_block: block });
+const add = (index: number, delta: object): object => ({ type: 'content_block_delta', index, delta });
+const stop = (index: number): object => ({ type: 'content_block_stop', index });
+const end = (reason = 'end_turn', usage: object = { output_tokens: 9 }): object[] => [{ type: 'message_delta', delta: { stop_reason: reason }, usage }, { type: 'message_stop' }];
+const use = (index: number, ...pieces: string[]): object[] => [
+  open(index, { type: 'tool_use', id: `toolu_${index}`, name: 'look', input: {} }),
+  ...pieces.map((piece) => add(index, { type: 'input_json_delta', partial_json: piece })),
+  stop(index),
+];
+/** A call of a client of another protocol, which offered these tools. */
+function foreign(tools: Tool[]): ClientCall {
+  const call = callWith();
+  return { ...call, decode: () => ({ ...call.decode(), tools }) };
+}
+
+describe('a vendor\'s stream', () => {
+  it('tells a call without arguments as one with none', () => {
+    expect(said([start, ...use(0, ''), ...use(1), ...end('tool_use')]).candidates[0]?.calls.map(({ arguments: text }) => text)).toEqual(['{}', '{}']);
+  });
+
+  it('may hold the arguments in the block\'s beginning, as relays send it', () => {
+    const block = open(0, { type: 'tool_use', id: 'a', name: 'look', input: { x: 1 } });
+    expect(said([start, block, stop(0), ...end()]).candidates[0]?.calls).toMatchObject([{ arguments: '{"x":1}' }]);
+  });
+
+  it('takes the text of a custom tool out of its arguments, and the client\'s own name for a tool', () => {
+    const call = foreign([{ type: 'custom', name: 'look' }, { type: 'function', name: 'a.b' }]);
+    const { body } = upstream.encodeRequest(call.decode(), modelWith(), undefined);
+    const offered: unknown = isObject(body) && Array.isArray(body['tools']) ? body['tools'][1] : undefined;
+    const name = isObject(offered) ? offered['name'] : undefined;
+    const renamed = open(1, { type: 'tool_use', id: 'b', name, input: {} });
+    const { candidates } = said([start, ...use(0, '{"input":"*** ', 'Begin"}'), renamed, stop(1), ...end()], call);
+    expect(name).not.toBe('a.b');
+    expect(candidates[0]?.calls).toMatchObject([{ name: 'look', custom: true, arguments: '*** Begin' }, { name: 'a.b', arguments: '{}' }]);
+  });
+
+  it.each([
+    ['end_turn', 'stop'],
+    ['max_tokens', 'length'],
+    ['stop_sequence', 'stop-sequence'],
+    ['pause_turn', 'pause'],
+    ['refusal', 'refusal'],
+    ['model_context_window_exceeded', 'context-length'],
+    ['later_reason', 'other'],
+  ])('that ends by %s ends by %s', (raw, unified) => {
+    expect(said([start, ...end(raw)]).candidates[0]?.reason).toBe(unified);
+  });
+
+  it('that calls a tool says so, unless it was cut short', () => {
+    expect(said([start, ...use(0, '{}'), ...end('end_turn')]).candidates[0]?.reason).toBe('tool-calls');
+    expect(said([start, ...use(0, '{"x'), ...end('max_tokens')]).candidates[0]?.reason).toBe('length');
+  });
+
+  it('counts input whole, its later figures instead of its earlier ones, and its cache by time to live', () => {
+    const split = { cache_creation: { ephemeral_5m_input_tokens: 10, ephemeral_1h_input_tokens: 20 } };
+    const first = { type: 'message_start', message: { usage: { input_tokens: 1, cache_read_input_tokens: 100, cache_creation_input_tokens: 30, ...split, output_tokens: 2 } } };
+    const { usage } = said([first, ...end('end_turn', { input_tokens: 5, cache_creation_input_tokens: 30, cache_read_input_tokens: null, output_tokens: 7, output_tokens_details: { thinking_tokens: 3 } })]);
+    expect(usage).toEqual({ input: 135, cacheRead: 100, cacheWrite5m: 10, cacheWrite1h: 20, output: 7, reasoning: 3 });
+    expect(said([first, ...end('end_turn', { cache_creation_input_tokens: 40, output_tokens: 1 })]).usage).toMatchObject({ input: 141, cacheWrite5m: 40 });
+  });
+
+  it('without figures has none', () => {
+    const silent = { type: 'message_start', message: { usage: { input_tokens: -1, output_tokens: 'x' } } };
+    expect(said([silent, ...end('end_turn', {})]).usage).toEqual({});
+  });
+
+  it('may show no thoughts and still seal them', () => {
+    const { candidates } = said([start, open(0, { type: 'thinking', thinking: '', signature: '' }), add(0, { type: 'signature_delta', signature: 's' }), stop(0), ...end()]);
+    expect(candidates[0]).toMatchObject({ reasoning: '', sealed: [[{ vendor: 'anthropic', kind: 'signature', value: 's' }]] });
+  });
+
+  it('passes blocks and deltas nobody has heard of on to its own clients', () => {
+    const events = decode([start, open(0, { type: 'compaction', content: null }), add(0, { type: 'compaction_delta', content: 'x' }), stop(0), ...end()]);
+    const encoder = protocol.client.encodeEvents({ id: 'x', model: 'a/b', created: 1, call: callWith() });
+    const frames = events.map((event) => encoder.push(event)).join('');
+    expect(frames).toContain('{"type":"content_block_start","index":0,"content_block":{"type":"compaction","content":null}}');
+    expect(frames).toContain('{"type":"compaction_delta","content":"x"}');
+  });
+
+  it.each([
+    ['no stop', [start, open(0, { type: 'text', text: 'x' }), stop(0), { type: 'message_delta', delta: { stop_reason: 'end_turn' } }]],
+    ['no reason', [start, open(0, { type: 'text', text: 'x' }), stop(0), { type: 'message_stop' }]],
+    ['an error', [start, { type: 'error', error: { type: 'overloaded_error', message: 'x' } }, ...end()]],
+    ['an error without its name', [start, { error: { message: 'x' } }, ...end()]],
+    ['broken JSON', [start, '{"type"', ...end()]],
+    ['nothing', []],
+  ])('with %s is never complete', (_, events) => {
+    expect(said(events).complete).toBe(false);
+  });
+
+  it('that breaks off says why, with a status by which the walk knows whose fault it is', () => {
+    expect(decode([start, { type: 'error', error: { type: 'invalid_request_error', message: 'Bad.' } }]).at(-1)).toEqual({ type: 'error', message: 'Bad.', code: 'invalid_request_error', status: 400 });
+    expect(decode([start, { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }]).at(-1)).toMatchObject({ status: 529 });
+  });
+
+  it('says nothing after its end', () => {
+    const decoder = upstream.decodeEvents(callWith());
+    for (const event of [start, ...end()]) decoder.push({ event: undefined, data: JSON.stringify(event) });
+    expect([...decoder.push({ event: undefined, data: JSON.stringify(open(0, { type: 'text', text: 'x' })) }), ...decoder.end()]).toEqual([]);
+  });
+});
+
+describe('a vendor\'s whole reply', () => {
+  it('that is none is refused', () => {
+    for (const body of [null, [], 'x', {}, { content: 'x' }]) expect(() => upstream.decodeReply(body, callWith())).toThrow(/no message/);
+  });
+
+  it('that is an error says so', () => {
+    expect(upstream.decodeReply({ type: 'error', error: { type: 'api_error', message: 'x' } }, callWith())).toEqual([{ type: 'error', message: 'x', code: 'api_error', status: 500 }]);
+  });
+});

@@ -1,0 +1,116 @@
+/** The verbatim lane of this protocol over real sockets, before a vendor that says what each test has it say. */
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { bearer } from '../../plugins/auth/bearer.ts';
+import { balance } from '../../plugins/meters/balance/index.ts';
+import { responses } from '../../plugins/protocols/responses/index.ts';
+import { openai } from '../../plugins/providers/openai.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+
+interface Said {
+  readonly type: string;
+  readonly body: string;
+}
+
+let gateway: TestGateway;
+let vendor: Server;
+let key = '';
+let says: Said = { type: 'application/json', body: '{}' };
+const asked: { path: string; body: string }[] = [];
+
+beforeAll(async () => {
+  vendor = createServer(async (request, response) => {
+    let body = '';
+    for await (const chunk of request) body += String(chunk);
+    asked.push({ path: request.url ?? '', body });
+    response.writeHead(200, { 'content-type': says.type }).end(says.body);
+  });
+  await new Promise<void>((resolve) => void vendor.listen(0, '127.0.0.1', resolve));
+  const { port } = vendor.address() as AddressInfo;
+  gateway = await startGateway({ plugins: [bearer(), responses(), openai({ apiKey: 'sk-vendor', baseUrl: `http://127.0.0.1:${port}/v1` }), balance({ firstCredit: '0' })] });
+  const made: unknown = await gateway.verb('keys create', [], { account: 'tester', credit: '5' });
+  key = typeof made === 'object' && made && 'key' in made ? String(made.key) : '';
+});
+
+afterAll(async () => {
+  await gateway.close();
+  vendor.close();
+});
+
+async function post(body: string, path = '/v1/responses'): Promise<{ status: number; text: string; headers: Headers }> {
+  const response = await fetch(gateway.url + path, { method: 'POST', headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' }, body });
+  return { status: response.status, text: await response.text(), headers: response.headers };
+}
+
+function event(type: string, fields: object): string {
+  return `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`;
+}
+
+const response = (status: string, more: object = {}): object => ({ response: { id: 'resp_1', object: 'response', model: 'gpt-4.1-2025-04-14', status, output: [], ...more } });
+const begun = event('response.created', response('in_progress'));
+const said = event('response.output_text.delta', { output_index: 0, content_index: 0, delta: 'café "model":"x"' });
+const usage = { usage: { input_tokens: 3, output_tokens: 2, total_tokens: 5 } };
+const completed = event('response.completed', response('completed', usage));
+const done = 'data: [DONE]\n\n';
+const renamed = (text: string): string => text.replaceAll('gpt-4.1-2025-04-14', 'openai/gpt-4.1');
+const call = '{ "model":"openai/gpt-4.1" , "stream":true, "input":"Ahoy", "provider":{"order":["openai"]}, "x": 1.0 }';
+
+describe('a stream', () => {
+  it.each([
+    ['without [DONE], as the vendor sends it', begun + said + completed],
+    ['with [DONE], as others do', begun + said + completed + done],
+    ['with more behind its end', begun + said + completed + completed + done + done],
+    ['whose last blank line is missing', (begun + said + completed).trimEnd()],
+  ])('%s, ends with [DONE] once', async (_, body) => {
+    says = { type: 'text/event-stream', body };
+    const { text } = await post(call);
+    expect(text).toBe(renamed(begun + said + completed) + done);
+  });
+
+  it('that is incomplete is complete: it ended as the vendor meant it to', async () => {
+    const incomplete = event('response.incomplete', response('incomplete', { incomplete_details: { reason: 'max_output_tokens' }, ...usage }));
+    says = { type: 'text/event-stream', body: begun + said + incomplete };
+    expect((await post(call)).text).toBe(renamed(begun + said + incomplete) + done);
+  });
+
+  it('that stops ends with an error and a failed response', async () => {
+    says = { type: 'text/event-stream', body: begun + said };
+    const { text } = await post(call);
+    expect(text.startsWith(renamed(begun + said))).toBe(true);
+    const [error = '', failed = '', ...rest] = text.slice(renamed(begun + said).length).split('\n\n');
+    expect(error).toMatch(/^event: error\ndata: .*"error":\{/);
+    expect(failed).toMatch(/^event: response.failed\ndata: .*"status":"failed"/);
+    expect(rest).toEqual(['data: [DONE]', '']);
+  });
+});
+
+describe('a call', () => {
+  it('reaches the vendor with the model\'s name, without our own object, and nothing else changed', async () => {
+    says = { type: 'text/event-stream', body: begun + completed };
+    await post(call);
+    expect(asked.at(-1)).toEqual({ path: '/v1/responses', body: '{ "model":"gpt-4.1" , "stream":true, "input":"Ahoy", "x": 1.0 }' });
+  });
+
+  it('gets its JSON reply back, but for the model\'s name', async () => {
+    const body = '{ "id":"resp_1", "model" : "gpt-4.1-2025-04-14", "status":"completed", "output":[], "big":9007199254740993, "usage":{"input_tokens":1,"output_tokens":1,"total_tokens":2} }';
+    says = { type: 'application/json', body };
+    expect((await post('{"model":"openai/gpt-4.1","input":"Ahoy"}')).text).toBe(renamed(body));
+  });
+
+  it('that counts tokens goes to the vendor\'s own address and costs nothing', async () => {
+    says = { type: 'application/json', body: '{"object":"response.input_tokens","input_tokens":51}' };
+    const { text } = await post('{"model":"openai/gpt-4.1","input":"Ahoy"}', '/v1/responses/input_tokens');
+    expect(asked.at(-1)?.path).toBe('/v1/responses/input_tokens');
+    expect(JSON.parse(text)).toEqual({ object: 'response.input_tokens', input_tokens: 51 });
+    expect(gateway.ends.at(-1)).toMatchObject({ charge: { cost: 0n } });
+  });
+
+  it('with sealed state of another vendor does not go on as it is', async () => {
+    says = { type: 'application/json', body: '{"id":"resp_1","model":"m","status":"completed","output":[],"usage":{"input_tokens":1,"output_tokens":1,"total_tokens":2}}' };
+    const sealed = Buffer.from(`tollgate-v1\n${JSON.stringify(['anthropic', 'signature', 'x'])}`).toString('base64');
+    const { headers } = await post(JSON.stringify({ model: 'openai/gpt-4.1', input: [{ role: 'user', content: 'a' }, { type: 'reasoning', summary: [], encrypted_content: sealed }, { role: 'assistant', content: 'b' }, { role: 'user', content: 'c' }] }));
+    expect(asked.at(-1)?.body).not.toContain(sealed);
+    expect(headers.get('x-tollgate-dropped')).toBe('input[1]');
+  });
+});

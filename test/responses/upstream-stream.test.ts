@@ -1,0 +1,138 @@
+import { describe, expect, it } from 'vitest';
+import type { CanonicalEvent } from '../../core/index.ts';
+import { protocol } from '../../plugins/protocols/responses/index.ts';
+import { decodeAll, fold, type Folded } from '../contract/replies.ts';
+import { checkEvents } from '../contract/protocol.ts';
+import { callWith } from './bodies.ts';
+
+const { upstream } = protocol;
+
+function decode(...events: object[]): CanonicalEvent[] {
+  const decoded = decodeAll(upstream.decodeEvents(callWith()), events.map((event) => ({ event: undefined, data: JSON.stringify(event) })));
+  checkEvents(decoded);
+  return decoded;
+}
+
+function read(...events: object[]): Folded {
+  return fold(decode(...events));
+}
+
+const created = { type: 'response.created', response: { id: 'resp_1', model: 'gpt', created_at: 5.5, status: 'in_progress', output: [], service_tier: 'flex', tools: [] } };
+const completed = (fields: object = {}): object => ({ type: 'response.completed', response: { status: 'completed', output: [], ...fields } });
+const delta = (text: unknown, place: object = { output_index: 0, content_index: 0 }): object => ({ type: 'response.output_text.delta', ...place, delta: text });
+
+describe('a vendor that is not as it should be', () => {
+  it('says nothing of items and parts, and is understood by its deltas', () => {
+    expect(read(created, delta('a'), delta('b'), completed()).candidates[0]?.text).toBe('ab');
+  });
+
+  it('leaves out where its events belong', () => {
+    expect(read(created, { type: 'response.output_item.added', item: { type: 'message' } }, delta('a', {}), delta('b', {}), completed())).toMatchObject({ complete: true, candidates: { 0: { text: 'ab' } } });
+  });
+
+  it('starts without a word of the response', () => {
+    expect(read(delta('a'), completed())).toMatchObject({ complete: true, candidates: { 0: { text: 'a', reason: 'stop' } } });
+  });
+
+  it('repeats its whole text without doubling it', () => {
+    const item = { type: 'message', content: [{ type: 'output_text', text: 'ab' }] };
+    const part = { output_index: 0, content_index: 0 };
+    const events = [created, delta('a'), { type: 'response.content_part.done', ...part, part: item.content[0] }, { type: 'response.output_item.done', output_index: 0, item }, { type: 'response.output_item.done', output_index: 0, item }, completed({ output: [item] })];
+    expect(read(...events).candidates[0]?.text).toBe('ab');
+  });
+
+  it('sends kinds of events nobody knows, and fields of the wrong kind', () => {
+    const odd = [{ type: 'response.later' }, { type: 'constructor' }, { type: 5 }, { type: 'response.output_item.added', item: 'x' }, { type: 'response.output_item.done' }, delta(5), { type: 'response.output_text.annotation.added', annotation: 'x' }, { type: 'response.function_call_arguments.delta', output_index: 7, delta: '{' }];
+    expect(read(created, ...odd, delta('a'), completed({ usage: { input_tokens: 'many', output_tokens: -1 } }))).toEqual({ ...read(created, delta('a'), completed()) });
+  });
+
+  it('goes on behind its end, and is not listened to', () => {
+    const events = decode(created, delta('a'), completed(), delta('b'), completed());
+    expect(events.at(-1)).toEqual({ type: 'response-end' });
+    expect(fold(events).candidates[0]?.text).toBe('a');
+  });
+});
+
+describe('blocks', () => {
+  it('parts and items are told apart by where they stand', () => {
+    const place = (item: number, part: number): object => ({ output_index: item, content_index: part });
+    const events = decode(created, delta('a', place(0, 0)), delta('b', place(0, 1)), delta('c', place(1, 0)), completed());
+    expect(events.filter(({ type }) => type === 'block-start')).toHaveLength(3);
+    expect(fold(events).candidates[0]?.text).toBe('abc');
+  });
+
+  it('calls that come at a time stay apart', () => {
+    const added = (index: number): object => ({ type: 'response.output_item.added', output_index: index, item: { type: 'function_call', call_id: `c${index}`, name: 'f', arguments: '' } });
+    const piece = (index: number, text: string): object => ({ type: 'response.function_call_arguments.delta', output_index: index, delta: text });
+    const { candidates } = read(created, added(0), added(1), piece(0, '{"a"'), piece(1, '{}'), piece(0, ':1}'), completed());
+    expect(candidates[0]?.calls).toMatchObject([{ id: 'c0', arguments: '{"a":1}' }, { id: 'c1', arguments: '{}' }]);
+    expect(candidates[0]?.reason).toBe('tool-calls');
+  });
+
+  it('parts of a summary stay apart, and only the last seal counts', () => {
+    const thought = (part: number, text: string): object => ({ type: 'response.reasoning_summary_text.delta', output_index: 0, summary_index: part, delta: text });
+    const item = { type: 'reasoning', summary: [{ type: 'summary_text', text: 'One' }, { type: 'summary_text', text: 'Two' }], encrypted_content: 'final' };
+    const { candidates } = read(created, { type: 'response.output_item.added', output_index: 0, item: { type: 'reasoning', summary: [], encrypted_content: 'first' } }, thought(0, 'On'), thought(0, 'e'), thought(1, 'Two'), { type: 'response.output_item.done', output_index: 0, item }, completed());
+    expect(candidates[0]).toMatchObject({ reasoning: 'One\n\nTwo', sealed: [[{ vendor: 'openai', kind: 'encrypted', value: 'final' }]] });
+  });
+
+  it('what only the whole item says is told then', () => {
+    const item = { type: 'message', content: [{ type: 'output_text', text: 'a', annotations: [{ type: 'url_citation', url: 'https://a.example', title: 'A', start_index: 0, end_index: 1 }], logprobs: [{ token: 'a' }] }] };
+    expect(read(created, delta('a'), { type: 'response.output_item.done', output_index: 0, item }, completed()).candidates[0]).toMatchObject({ text: 'a', annotations: [{ kind: 'url', url: 'https://a.example', end: 1 }], logprobs: [{ token: 'a' }] });
+  });
+
+  it('a keep-alive of the vendor is a ping', () => {
+    expect(decode(created, { type: 'keepalive', sequence_number: 3 })).toContainEqual({ type: 'ping' });
+  });
+});
+
+describe('the end', () => {
+  it.each([
+    [{ status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } }, 'length'],
+    [{ status: 'incomplete', incomplete_details: { reason: 'content_filter' } }, 'content-filter'],
+    [{ status: 'incomplete', incomplete_details: { reason: 'steered' } }, 'other'],
+    [{ status: 'incomplete', incomplete_details: null }, 'other'],
+  ])('%j is a complete reply cut by %s', (fields, reason) => {
+    expect(read(created, delta('a'), { type: 'response.incomplete', response: { output: [], ...fields } })).toMatchObject({ complete: true, candidates: { 0: { reason } } });
+  });
+
+  it('counts are the last response\'s; a total above the sum is reasoning nobody counted', () => {
+    const usage = { input_tokens: 10, input_tokens_details: { cached_tokens: 4, cache_write_tokens: 2 }, output_tokens: 5, output_tokens_details: { reasoning_tokens: 3 }, total_tokens: 18 };
+    expect(read(created, completed({ usage, tool_usage: { web_search: { num_requests: 2 } } })).usage).toEqual({ input: 10, cacheRead: 4, cacheWrite5m: 2, output: 8, reasoning: 3, webSearches: 2 });
+  });
+
+  it.each([
+    [{ type: 'error', error: { code: 'server_error', message: 'Broke.' } }, { message: 'Broke.', code: 'server_error' }],
+    [{ type: 'error', code: 'rate_limit_exceeded', message: 'Too much.', param: null }, { message: 'Too much.', code: 'rate_limit_exceeded' }],
+    [{ type: 'response.failed', response: { status: 'failed', error: { code: 'invalid_prompt', message: 'Not that.' } } }, { message: 'Not that.', code: 'invalid_prompt', status: 400 }],
+    [{ error: { message: 'Bare.', code: 'context_length_exceeded' } }, { message: 'Bare.', code: 'context_length_exceeded', status: 400 }],
+    [{ type: 'response.cancelled', response: { status: 'cancelled' } }, { message: 'The provider broke off its reply and did not say why.' }],
+  ])('%j is an error', (event, error) => {
+    expect(decode(created, delta('a'), event, completed()).at(-1)).toEqual({ type: 'error', ...error });
+  });
+
+  it('a stream that stops is not complete, with [DONE] or without', () => {
+    const decoder = upstream.decodeEvents(callWith());
+    const events = [...decoder.push({ event: undefined, data: JSON.stringify(delta('a')) }), ...decoder.push({ event: undefined, data: '[DONE]' }), ...decoder.end()];
+    expect(fold(events).complete).toBe(false);
+    checkEvents(events);
+  });
+});
+
+describe('a whole reply', () => {
+  const whole = (body: unknown): Folded => fold(upstream.decodeReply(body, callWith()));
+
+  it('that has not ended is not complete', () => {
+    expect(whole({ status: 'queued', output: [] }).complete).toBe(false);
+    expect(whole({ status: 'in_progress', output: [] }).complete).toBe(false);
+  });
+
+  it('that failed is an error', () => {
+    expect(whole({ status: 'failed', error: { code: 'server_error', message: 'Broke.' }, output: [] })).toMatchObject({ complete: false, error: 'Broke.' });
+    expect(whole({ error: { message: 'Broke.' } }).error).toBe('Broke.');
+  });
+
+  it.each([[null], ['text'], [{}], [[]], [{ choices: [] }]])('that is %j is none', (body) => {
+    expect(() => whole(body)).toThrow(/no response/);
+  });
+});
