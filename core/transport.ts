@@ -62,6 +62,8 @@ class Body implements AsyncIterableIterator<Uint8Array> {
   }
 }
 
+const givenUp = 'the call was given up';
+
 const addresses = new LRUCache<string, { readonly origin: string; readonly path: string }>({ max: 1000 });
 
 /** A gateway calls the same few addresses all its life. */
@@ -90,13 +92,12 @@ export function send(dispatcher: Dispatcher, { url, method, headers, body }: Ups
       if (error) reject(error);
     };
     const stop = (): void => {
-      const error = new Error('the call was given up');
+      const error = new Error(givenUp);
       if (connection) connection.abort(error);
       else over(error);
     };
-    let release = (): void => undefined;
-    release = cancellation.onCancel(stop);
-    if (cancellation.cancelled) return;
+    if (cancellation.cancelled) return reject(new Error(givenUp));
+    const release = cancellation.onCancel(stop);
     dispatcher.dispatch(
       { origin, path, method, headers, body },
       {

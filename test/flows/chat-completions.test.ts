@@ -1,5 +1,5 @@
 /** The main job: the official SDK, through the gateway, to a vendor, and the balance falls by what the call cost. */
-import OpenAI from 'openai';
+import type OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { formatUsd, parseUsd } from '../../core/index.ts';
 import { openHouse, type House } from '../support/house.ts';

@@ -109,7 +109,7 @@ describe('a client\'s stream', () => {
 describe('sealed state of another vendor', () => {
   const state = (kind = 'encrypted'): Opaque => ({ vendor: 'openai', kind, value: 'sealed+/=' });
   const reply: CanonicalEvent[] = [
-    start(0, 'reasoning'), delta(0, 'Thinking of it.'), end(0, [state()]),
+    start(0, 'reasoning'), delta(0, 'Thinking of it.'), end(0, [state(), state('second')]),
     start(1, 'reasoning'), end(1, [state('other')]),
     start(2, 'text'), delta(2, 'Well.'), end(2, [{ vendor: 'google', kind: 'signature', value: 't' }]),
     call(3, 'a'), end(3, [{ vendor: 'google', kind: 'signature', value: 'c' }]),
@@ -123,16 +123,17 @@ describe('sealed state of another vendor', () => {
     expect(next.carriesState).toBe(true);
     const [, turn] = next.decode().turns;
     expect(turn?.blocks).toMatchObject([
-      { type: 'reasoning', text: 'Thinking of it.', opaque: [state(), state('other')] },
+      { type: 'reasoning', text: 'Thinking of it.', opaque: [state(), state('second')] },
+      { type: 'reasoning', text: '', opaque: [state('other')] },
       { type: 'text', text: 'Well.', opaque: [{ vendor: 'google', kind: 'signature', value: 't' }] },
       { type: 'tool-call', id: 'a', opaque: [{ vendor: 'google', kind: 'signature', value: 'c' }] },
     ]);
-    expect(turn?.blocks).toHaveLength(3);
+    expect(turn?.blocks).toHaveLength(4);
   });
 
   it('is in a block clients keep without looking at it', () => {
     const data = written(reply).flatMap(({ content_block: block }) => (isObject(block) && block['type'] === 'redacted_thinking' ? [block['data']] : []));
-    expect(data).toHaveLength(4);
+    expect(data).toHaveLength(5);
     for (const text of data) expect(text).toMatch(/^[A-Za-z0-9+/]+=*$/);
   });
 

@@ -1,6 +1,5 @@
 /** The verbatim lane of this protocol over real sockets, before a vendor that says what each test has it say. */
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bearer } from '../../plugins/auth/bearer.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
@@ -27,7 +26,8 @@ beforeAll(async () => {
     response.writeHead(200, { 'content-type': says.type }).end(says.body);
   });
   await new Promise<void>((resolve) => void vendor.listen(0, '127.0.0.1', resolve));
-  const { port } = vendor.address() as AddressInfo;
+  const address = vendor.address();
+  const port = typeof address === 'object' && address ? address.port : 0;
   gateway = await startGateway({ plugins: [bearer(), responses(), openai({ apiKey: 'sk-vendor', baseUrl: `http://127.0.0.1:${port}/v1` }), balance({ firstCredit: '0' })] });
   const made: unknown = await gateway.verb('keys create', [], { account: 'tester', credit: '5' });
   key = typeof made === 'object' && made && 'key' in made ? String(made.key) : '';

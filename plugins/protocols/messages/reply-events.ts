@@ -8,7 +8,7 @@ import type { Fields } from '../../shared/vendor-bag.ts';
 import { encodeAnnotation } from './annotations.ts';
 import { bag, nativeVendor } from './bag.ts';
 import { encodeFinish } from './finish.ts';
-import { writeEnvelope } from './sealed.ts';
+import { writeEnvelope, type Owner } from './sealed.ts';
 import { fitCallId, makeCallId } from './tool-names.ts';
 import { encodeUsage } from './usage.ts';
 
@@ -82,7 +82,12 @@ export class ReplyEvents {
     const waiting = this.#waiting.get(event.block);
     if (waiting) waiting.push(event);
     else if (event.type === 'block-start' && this.#current) this.#waiting.set(event.block, [event]);
-    else if (event.type === 'block-start') this.#current = { start: event, index: undefined, empty: true };
+    else if (event.type === 'block-start') this.#current = this.#place(event);
+  }
+
+  #place(start: Event<'block-start'>): Current {
+    const id = start.kind === 'tool-call' ? (start.id ? fitCallId(start.id) : makeCallId(this.#context.id, start.block)) : start.id;
+    return { start: { ...start, id }, index: undefined, empty: true };
   }
 
   #tell(event: BlockEvent): void {
@@ -98,7 +103,7 @@ export class ReplyEvents {
     for (const [block, events] of this.#waiting) {
       this.#waiting.delete(block);
       for (const event of events) {
-        if (event.type === 'block-start') this.#current = { start: event, index: undefined, empty: true };
+        if (event.type === 'block-start') this.#current = this.#place(event);
         else if (event.block === this.#current?.start.block) this.#tell(event);
       }
       if (this.#current) return;
@@ -141,34 +146,35 @@ export class ReplyEvents {
   }
 
   /** What a block is at its beginning. */
-  #blockOf({ kind, id, name = '', block, vendor }: Event<'block-start'>): Fields {
+  #blockOf({ kind, id = '', name = '', vendor }: Event<'block-start'>): Fields {
     const own = bag.fields({ vendor });
     if (kind === 'reasoning') return { type: 'thinking', thinking: '', signature: '' };
     if (kind === 'server-tool') return own;
     if (kind !== 'tool-call') return { type: 'text', text: '' };
     this.#calls += 1;
-    return { type: 'tool_use', id: id ? fitCallId(id) : makeCallId(this.#context.id, block), name, input: {}, ...own };
+    return { type: 'tool_use', id, name, input: {}, ...own };
   }
 
   #end(current: Current, { opaque = [] }: Event<'block-end'>): void {
-    const { kind, id } = current.start;
+    const { kind } = current.start;
     if (kind === 'refusal') this.#refused = true;
     if (kind === 'tool-call' && current.empty) this.#delta(current, { type: 'input_json_delta', partial_json: '{}' });
     if (kind === 'server-tool' && isOwn(current.start)) this.#open(current);
-    if (kind === 'reasoning') {
-      for (const { value } of opaque.filter(isSignature)) this.#delta(current, { type: 'signature_delta', signature: value });
-    }
+    const signatures = kind === 'reasoning' ? opaque.filter(isSignature) : [];
+    for (const { value } of signatures) this.#delta(current, { type: 'signature_delta', signature: value });
     if (current.index !== undefined) this.#events.push({ type: 'content_block_stop', index: current.index });
-    for (const state of opaque) if (kind !== 'reasoning' || !isSignature(state)) this.#sealed(state, { kind, id: id && fitCallId(id) });
+    for (const state of opaque) if (!signatures.includes(state)) this.#seal(current, state);
     this.#current = undefined;
     this.#next();
   }
 
   /** State in a block of its own; another vendor's in an envelope. */
-  #sealed(state: Opaque, owner: { readonly kind: string; readonly id: string | undefined }): void {
-    const data = state.vendor === nativeVendor && owner.kind === 'reasoning' ? state.value : writeEnvelope(state, owner);
-    const index = this.#begin({ type: 'redacted_thinking', data });
+  #seal(current: Current, state: Opaque): void {
+    const { kind } = current.start;
+    const native = kind === 'reasoning' && state.vendor === nativeVendor;
+    const index = this.#begin({ type: 'redacted_thinking', data: native ? state.value : writeEnvelope(state, ownerOf(current)) });
     this.#events.push({ type: 'content_block_stop', index });
+    current.index ??= index;
   }
 
   /** The beginning of a message, told as late as its first content: by then a vendor may have told its input. */
@@ -210,6 +216,12 @@ export class ReplyEvents {
     const delta = { stop_reason: word, stop_sequence: stopSequence, stop_details: details, ...bag.fields({ vendor }) };
     this.#events.push({ type: 'message_delta', delta, usage }, { type: 'message_stop' });
   }
+}
+
+function ownerOf({ start: { kind, id = '' }, index }: Current): Owner | undefined {
+  if (kind === 'tool-call') return { call: id };
+  if (kind === 'text') return 'text';
+  return index === undefined ? undefined : 'reasoning';
 }
 
 /** Whether a server tool is one of this wire: only then is it kept whole. */

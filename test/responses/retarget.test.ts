@@ -1,0 +1,27 @@
+import { describe, expect, it } from 'vitest';
+import { protocol } from '../../plugins/protocols/responses/index.ts';
+import { modelWith } from './bodies.ts';
+
+function sent(text: string, limit?: number): string {
+  const call = protocol.client.read(JSON.parse(text), text, { operation: 'generate' }, {});
+  return protocol.upstream.retarget(text, { call, model: 'up', outputLimit: limit, capabilities: modelWith().capabilities });
+}
+
+describe('the verbatim request', () => {
+  it('changes the model and leaves every other byte', () => {
+    const text = '\n{ "input" :\t[ {"role":"user","content":"\\u00e9\\ud83d\\ude00 \\"model\\": é🌊\\\\"} ] ,\r\n "temperature": 1.0 ,"model" : "openai/gpt-5.5" ,"x":-0,"y":1E+2,"store":true,"metadata":{"model":"kept","provider":"kept"} }\n';
+    expect(sent(text)).toBe(text.replace('"openai/gpt-5.5"', '"up"'));
+  });
+
+  it('loses our own object', () => {
+    expect(sent('{"model":"a/b","provider":{"order":["x"]},"input":"x"}')).toBe('{"model":"up","input":"x"}');
+  });
+
+  it.each([
+    ['{"model":"a/b","input":"x","max_output_tokens": 100}', '{"model":"up","input":"x","max_output_tokens": 20}'],
+    ['{"model":"a/b","input":"x","max_output_tokens":null}', '{"model":"up","input":"x","max_output_tokens":20}'],
+    ['{"model":"a/b","input":"x"}', '{"max_output_tokens":20,"model":"up","input":"x"}'],
+  ])('states a limit that was lowered: %s', (text, expected) => {
+    expect(sent(text, 20)).toBe(expected);
+  });
+});
