@@ -9,8 +9,13 @@ import { googleApiKey } from './plugins/auth/google-api-key.ts';
 import { balance } from './plugins/meters/balance/index.ts';
 import { prometheus } from './plugins/operations/prometheus.ts';
 import { chatCompletions } from './plugins/protocols/chat-completions/index.ts';
+import { generateContent } from './plugins/protocols/generate-content/index.ts';
+import { messages } from './plugins/protocols/messages/index.ts';
+import { responses } from './plugins/protocols/responses/index.ts';
+import { anthropic } from './plugins/providers/anthropic.ts';
 import { deepseek } from './plugins/providers/deepseek.ts';
 import { demo } from './plugins/providers/demo.ts';
+import { google } from './plugins/providers/google.ts';
 import { groq } from './plugins/providers/groq.ts';
 import { mistral } from './plugins/providers/mistral.ts';
 import { ollama } from './plugins/providers/ollama.ts';
@@ -35,8 +40,14 @@ export default defineConfig({
     googleApiKey(),
     // Protocols clients may speak.
     chatCompletions(),
+    // 'lenient' also takes an assistant's message without the id and status it was given, as Codex sends it from its second turn on.
+    responses({ assistantItems: 'strict' }),
+    messages(),
+    generateContent(),
     // Who answers. Several may serve one model: the first here is asked first.
     openai(),
+    anthropic(),
+    google(),
     deepseek(),
     mistral(),
     groq(),

@@ -44,8 +44,8 @@ async function start(): Promise<void> {
 }
 
 function banner(gateway: Gateway, url: string, milliseconds: number): string {
-  const lines = gateway.banner.map((line) => line.replaceAll('{url}', url));
-  return [`Tollgate is ready at ${url} (${milliseconds.toFixed(0)} ms)`, ...lines].join('\n');
+  const examples = gateway.examples.map((line) => line.replaceAll('{url}', url));
+  return [`Tollgate is ready at ${url} (${milliseconds.toFixed(0)} ms)`, ...gateway.notes, ...examples].join('\n');
 }
 
 async function check(options: { json?: boolean }): Promise<void> {

@@ -33,8 +33,9 @@ export interface Core {
 }
 
 export interface Gateway extends Core {
-  /** What plugins have to tell whoever starts the gateway. */
-  readonly banner: readonly string[];
+  /** What plugins have to tell whoever starts the gateway, and calls to paste. */
+  readonly notes: readonly string[];
+  readonly examples: readonly string[];
   /** Runs the `ready` hook; afterwards nothing can be tapped any more. */
   open(): Promise<void>;
   /** Runs the `close` hook and lets go of every resource. */
@@ -54,7 +55,8 @@ export function createGateway(config: Config, logger: Logger): Gateway {
   const commands = new Registry<Command>('command');
   const catalog = new Catalog();
   const resources = new Resources();
-  const banner: string[] = [];
+  const notes: string[] = [];
+  const examples: string[] = [];
   const dispatcher = createDispatcher(config.timeouts);
 
   function targetsFor(name: string, client: Protocol): Target[] {
@@ -74,7 +76,8 @@ export function createGateway(config: Config, logger: Logger): Gateway {
       dataFolder: config.dataFolder,
       resource: resources.open,
       targetsFor,
-      tell: (line) => void banner.push(line),
+      tell: (line) => void notes.push(line),
+      example: (line) => void examples.push(line),
       discover: (provider, source) => watchListing(hooks, catalog, provider, source, pluginLogger),
     };
     applyPlugin(plugin, host);
@@ -82,7 +85,7 @@ export function createGateway(config: Config, logger: Logger): Gateway {
   hooks.dispatch.tapPromise({ name: 'proxy', stage: Number.MAX_SAFE_INTEGER }, dispatcher.dispatch);
 
   return {
-    hooks, protocols, routes, commands, logger, banner,
+    hooks, protocols, routes, commands, logger, notes, examples,
     bodyLimit: config.server.bodyLimit,
     keepAliveEvery: config.timeouts.keepAlive,
     rejectsLoss: config.loss === 'reject',

@@ -96,8 +96,10 @@ export interface Host {
   /** The folder for what is kept on disk (`TOLLGATE_DATA`). */
   readonly dataFolder: string;
   readonly resource: OpenResource;
-  /** Adds a line to what whoever starts the gateway is shown; `{url}` in it becomes the gateway's address. */
+  /** Adds a line to what whoever starts the gateway is shown. */
   tell(line: string): void;
+  /** Adds a call to paste, shown after all that is told; `{url}` in it becomes the gateway's address. */
+  example(line: string): void;
   /** Asks a vendor for its models when ready and from time to time, and offers what it answers. */
   discover(provider: Provider, source: { url: string; headers: Readonly<Record<string, string>>; options: ProviderOptions }): void;
 }

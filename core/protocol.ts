@@ -64,7 +64,7 @@ export interface ClientCall {
   readonly usageWanted: boolean;
   readonly size: InputSize;
   readonly preferences: Preferences;
-  /** Whether the body holds sealed state of some vendor in our envelope, so that it cannot go on as it is. */
+  /** Whether the body holds reasoning that cannot go on as it is: in our envelope, or without the seal its vendor wants. */
   readonly carriesState: boolean;
   /** The request in canonical form, with what the protocol could not say canonically in its vendor bag. */
   decode(): CanonicalRequest;

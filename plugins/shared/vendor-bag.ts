@@ -59,6 +59,11 @@ export function bagOf(protocol: string): Bag {
   };
 }
 
+/** Whether a field is unset: null, or an object of nothing else. */
+function saysNothing(value: unknown): boolean {
+  return value === null || (isObject(value) && Object.keys(value).length > 0 && Object.values(value).every(saysNothing));
+}
+
 /** Every vendor field of a request that is not `protocol`'s own, as a loss. */
 export function foreignFields(request: CanonicalRequest, protocol: string): Loss[] {
   const losses: Loss[] = [];
@@ -67,7 +72,7 @@ export function foreignFields(request: CanonicalRequest, protocol: string): Loss
     for (const [owner, fields] of Object.entries(thing.vendor)) {
       if (owner === protocol) continue;
       for (const [name, value] of Object.entries(fields)) {
-        if (value !== null) losses.push({ path: path ? `${path}.${name}` : name, reason: `only ${owner} has it` });
+        if (!saysNothing(value)) losses.push({ path: path ? `${path}.${name}` : name, reason: `only ${owner} has it` });
       }
     }
   };

@@ -1,4 +1,6 @@
 /** What someone sees who has just cloned the project: it starts without any key, says how to call it, and the command line works beside it. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeDataFolder, runVerb, startProcess, type RunningGateway } from '../support/process.ts';
@@ -18,13 +20,21 @@ function firstKey(): string {
 }
 
 describe('a first start', () => {
-  it('prints the address, a key, and a line to paste', () => {
+  it('prints the address, a key, and a line to paste for each protocol', () => {
     expect(gateway.printed()).toContain(gateway.url);
     expect(firstKey()).toMatch(/^sk-.{27,}/);
-    expect(gateway.printed()).toContain(`curl ${gateway.url}/v1/chat/completions`);
+    const paths = ['/v1/chat/completions', '/v1/responses', '/alpha/v1/messages', '/beta/v1beta/models/demo/echo:generateContent'];
+    for (const path of paths) expect(gateway.printed()).toContain(`curl ${gateway.url}${path}`);
   });
 
-  it('answers the line that was printed', async () => {
+  it('answers the lines that were printed, as a shell runs them', async () => {
+    for (const line of gateway.printed().split('\n').filter((printed) => printed.startsWith('curl '))) {
+      const { stdout } = await promisify(execFile)('bash', ['-c', line], { env: { ...process.env, KEY: firstKey() } });
+      expect(stdout).toContain("Tollgate's demo model");
+    }
+  });
+
+  it('answers the SDK, streaming', async () => {
     const client = new OpenAI({ apiKey: firstKey(), baseURL: `${gateway.url}/v1` });
     const stream = client.chat.completions.stream({ model: 'demo/echo', messages: [{ role: 'user', content: 'Hello!' }] });
     expect((await stream.finalChatCompletion()).choices[0]?.message.content).toContain('Hello!');

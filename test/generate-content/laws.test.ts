@@ -20,7 +20,7 @@ describe('for any conversation', () => {
         expect(JSON.parse(JSON.stringify(encoded))).toEqual(JSON.parse(text));
         expect(losses).toEqual([]);
       }),
-      { numRuns: 400 },
+      { numRuns: 250 },
     );
   });
 });
@@ -37,7 +37,7 @@ describe('for any reply', () => {
         checkEvents(again);
         expect(fold(again)).toEqual(fold(events));
       }),
-      { numRuns: 200 },
+      { numRuns: 120 },
     );
   });
 
@@ -50,7 +50,7 @@ describe('for any reply', () => {
         checkEvents(again);
         expect(fold(again)).toEqual(fold(events));
       }),
-      { numRuns: 300 },
+      { numRuns: 150 },
     );
   });
 });

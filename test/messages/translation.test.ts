@@ -284,7 +284,12 @@ describe('tools', () => {
 
 describe('structured output', () => {
   it('is a schema with closed objects, and what the wire cannot check said in words', () => {
-    const schema = { type: 'object', $schema: 'x', properties: { age: { type: 'integer', minimum: 3, description: 'Years' }, kind: { oneOf: [{ type: 'string', format: 'email' }, { type: 'string', format: 'x' }] }, list: { type: 'array', minItems: 2, items: { type: 'object', properties: {} } } } };
+    const properties = {
+      age: { type: 'integer', minimum: 3, description: 'Years' },
+      kind: { oneOf: [{ type: 'string', format: 'email' }, { type: 'string', format: 'x' }] },
+      list: { type: 'array', minItems: 2, items: { type: 'object', properties: {} } },
+    };
+    const schema = { type: 'object', $schema: 'x', properties };
     expect(send({ format: { type: 'schema', name: 'n', schema } })).toMatchObject({
       lost: [],
       body: {

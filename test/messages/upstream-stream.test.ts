@@ -121,6 +121,10 @@ describe('a vendor\'s whole reply', () => {
     for (const body of [null, [], 'x', {}, { content: 'x' }]) expect(() => upstream.decodeReply(body, callWith())).toThrow(/no message/);
   });
 
+  it('is whole, though a relay left out why it ended', () => {
+    expect(fold(upstream.decodeReply({ content: [{ type: 'text', text: 'x' }] }, callWith()))).toMatchObject({ complete: true, candidates: { 0: { text: 'x', reason: 'stop' } } });
+  });
+
   it('that is an error says so', () => {
     expect(upstream.decodeReply({ type: 'error', error: { type: 'api_error', message: 'x' } }, callWith())).toEqual([{ type: 'error', message: 'x', code: 'api_error', status: 500 }]);
   });

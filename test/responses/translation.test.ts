@@ -182,7 +182,7 @@ describe('tools', () => {
   it('a search of another protocol becomes the search of this one; other hosted tools are told as lost', () => {
     const { body, lost } = encode({
       tools: [
-        { type: 'hosted', protocol: 'chat-completions', kind: 'web-search', value: { search_context_size: 'low', user_location: {} } },
+        { type: 'hosted', protocol: 'chat-completions', kind: 'web-search', value: { search_context_size: 'low', filters: {}, user_location: { type: 'approximate' } } },
         { type: 'hosted', protocol: 'messages', kind: 'other', value: { type: 'code_execution_20250522' } },
       ],
       toolChoice: { mode: 'subset', names: [], required: true },

@@ -36,6 +36,7 @@ export function hostWith(plugins: readonly Plugin[], metrics = new MetricsRegist
     targetsFor: () => [],
     resource: async (_key, options, open) => open(options),
     tell: () => undefined,
+    example: () => undefined,
     discover: (provider, source) => void discoveries.push({ provider, ...source }),
   };
   for (const plugin of plugins) plugin.apply(host);

@@ -52,7 +52,7 @@ export const balance = definePlugin({
     hooks.ready.tapPromise('balance', async () => {
       opened = await host.resource('ledger', { file }, () => openSqlite({ file, onGroup }), (store) => store.close());
       const secret = await makeFirstKey(opened, firstCredit);
-      if (secret) host.tell(`First key, with ${formatUsd(firstCredit)} USD of credit, shown this once: ${secret}`);
+      if (secret) host.tell(`First key, with ${formatUsd(firstCredit)} USD of credit, shown this once: export KEY=${secret}`);
     });
 
     hooks.authorize.tapPromise('balance', async (grant, planned) => {

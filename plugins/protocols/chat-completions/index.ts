@@ -13,7 +13,7 @@ import { retarget } from './retarget.ts';
 
 const path = '/v1/chat/completions';
 
-const pasteLine = `curl {url}${path} -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" -d '{"model":"demo/echo","messages":[{"role":"user","content":"Hello!"}]}'`;
+const example = `curl {url}${path} -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" -d '{"model":"demo/echo","messages":[{"role":"user","content":"Hello!"}]}'`;
 
 /** Canonical fields that this protocol spells otherwise. */
 const fieldNames = {
@@ -67,6 +67,6 @@ export const chatCompletions = definePlugin({
   apply(host) {
     host.protocols.add(protocol);
     for (const route of listingRoutes(host.catalog)) host.routes.add(route);
-    host.tell(pasteLine);
+    host.example(example);
   },
 });

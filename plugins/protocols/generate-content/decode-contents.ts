@@ -15,6 +15,9 @@ import type { WireContent, WireRequest } from './wire.ts';
 /** Marks a block that opened a content of its own in the middle of its turn. */
 export const contentStart = 'content';
 
+/** Marks the role that instructions were written with, which nobody reads. */
+export const roleForm = 'role:';
+
 const contentFields = new Set(['role', 'parts']);
 const roles = { model: 'assistant', user: 'user', function: 'tool' } as const;
 
@@ -40,9 +43,9 @@ export function decodeTurns({ systemInstruction, contents }: WireRequest, text: 
   return turns;
 }
 
-function decodeInstruction({ parts, ...rest }: NonNullable<WireRequest['systemInstruction']>, calls: Calls): Turn {
+function decodeInstruction({ parts, role, ...rest }: NonNullable<WireRequest['systemInstruction']>, calls: Calls): Turn {
   const blocks = parts.map((part, place) => decodePart(part, { at: `systemInstruction.parts[${place}]`, content: -1, calls }));
-  return { role: 'system', blocks, at: 'systemInstruction', ...bag.keep(rest) };
+  return { role: 'system', blocks, at: 'systemInstruction', ...bag.keep(role === null ? { role, ...rest } : rest, role ? [`${roleForm}${role}`] : []) };
 }
 
 function marked(block: Block): Block {

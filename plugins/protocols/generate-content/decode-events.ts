@@ -168,7 +168,9 @@ export class ReplyDecoder implements EventDecoder {
 
   #say(candidate: Candidate, kind: 'text' | 'reasoning', text: string, opaque: readonly Opaque[]): void {
     if (text === '' && opaque.length === 0) return;
-    const open = candidate.open?.kind === kind ? candidate.open : this.#open(candidate, kind);
+    // Two seals are over two thoughts.
+    const another = kind === 'reasoning' && opaque.length > 0 && candidate.open !== undefined && candidate.open.opaque.length > 0;
+    const open = candidate.open?.kind === kind && !another ? candidate.open : this.#open(candidate, kind);
     if (text !== '') this.#events.push({ type: 'block-delta', candidate: candidate.index, block: open.block, text });
     if (kind === 'text') candidate.answer.text += text;
     open.opaque.push(...opaque);

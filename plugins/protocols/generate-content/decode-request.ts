@@ -98,7 +98,7 @@ function decodeThinking({ thinkingConfig: config }: WireGeneration): Read<Reason
   const value = {
     ...(effort === undefined ? {} : { effort }),
     ...(typeof budget === 'number' ? { budget } : {}),
-    ...(typeof shown === 'boolean' ? { display: shown ? ('full' as const) : ('none' as const) } : {}),
+    ...(typeof shown === 'boolean' ? { display: shown ? ('summary' as const) : ('none' as const) } : {}),
   };
   const rest = leftover(config, thinkingFields);
   return {

@@ -5,7 +5,7 @@
 import type { Block, Turn } from '../../../core/index.ts';
 import { overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
-import { contentStart } from './decode-contents.ts';
+import { contentStart, roleForm } from './decode-contents.ts';
 import { encodeBlock, encodeResult } from './encode-parts.ts';
 import type { Encoding } from './encoding.ts';
 import { placeholders } from './signature.ts';
@@ -31,7 +31,8 @@ export function encodeTurns(turns: readonly Turn[], encoding: Encoding): Encoded
   let rest: Fields = {};
   for (const [index, turn] of turns.slice(0, leading).entries()) {
     instructions.push(...writer.instruct(turn, index));
-    rest = { ...rest, ...bag.fields(turn) };
+    const role = bag.form(turn).find((word) => word.startsWith(roleForm))?.slice(roleForm.length);
+    rest = overlay({ ...rest, ...bag.fields(turn) }, { role });
   }
   for (const [index, turn] of turns.entries()) if (index >= leading) writer.add(turn, index);
   if (encoding.native && encoding.modern) writer.markUnsealedCalls();

@@ -83,9 +83,8 @@ function encodeMedia(block: MediaBlock, path: string, encoding: Encoding): Field
 }
 
 function encodeCall(block: ToolCall, path: string, encoding: Encoding): Fields {
-  const { id, name, arguments: text, custom, namespace } = block;
+  const { id, name, arguments: text, custom } = block;
   const form = bag.form(block);
-  if (namespace !== undefined) encoding.lose(`${path}.namespace`, 'generate-content has no namespaces for tools');
   const wireId = form.includes('no-id') ? undefined : form.includes('empty-id') ? '' : id;
   // Text that is no object goes under a name of its own: the model's words are worth more than their form.
   const args = custom ? { input: text } : form.includes('no-args') && text === '{}' ? undefined : (argumentsObject(text) ?? { _raw: text });

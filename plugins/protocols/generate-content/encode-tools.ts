@@ -70,7 +70,6 @@ function grammarOf(format: unknown): string {
 /** A custom tool, which takes free text, is a function with that text as its one argument. */
 function encodeFunction(tool: OwnTool, path: string, encoding: Encoding): Fields {
   const { lose, own } = encoding;
-  if (tool.namespace !== undefined) lose(`${path}.namespace`, 'generate-content has no namespaces for tools');
   if (tool.cache) lose(`${path}.cache`, 'Gemini finds what to cache by itself');
   const name = own ? tool.name : fitName(tool.name);
   if (tool.type === 'custom') {

@@ -74,6 +74,7 @@ export const generateContent = definePlugin({
   options: z.strictObject({ mount: z.string().regex(/^(\/[\w.-]+)*$/, 'a path such as "/beta", without a slash at its end').default('/beta') }),
   apply(host, { mount }) {
     host.protocols.add(protocolAt(mount));
+    host.example(`curl {url}${mount}/v1beta/models/demo/echo:generateContent -H "x-goog-api-key: $KEY" -H "Content-Type: application/json" -d '{"contents":[{"role":"user","parts":[{"text":"Hello!"}]}]}'`);
     for (const route of listingRoutes(host.catalog, mount)) host.routes.add(route);
   },
 });

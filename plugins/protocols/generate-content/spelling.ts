@@ -6,6 +6,16 @@
 import { isObject } from '../../shared/vendor-bag.ts';
 import { badField, fieldPath } from '../../shared/wire-check.ts';
 
+/** The fields that are read; all others stay as they are written, and go on so. */
+const known: ReadonlySet<string> = new Set([
+  'systemInstruction', 'toolConfig', 'generationConfig', 'generateContentRequest', 'safetySettings', 'cachedContent', 'serviceTier',
+  'inlineData', 'mimeType', 'displayName', 'fileData', 'fileUri', 'functionCall', 'functionResponse', 'executableCode', 'codeExecutionResult',
+  'toolCall', 'toolResponse', 'thoughtSignature', 'videoMetadata', 'mediaResolution', 'partMetadata', 'mediaProcessing', 'speechMetadata',
+  'functionDeclarations', 'parametersJsonSchema', 'googleSearch', 'googleSearchRetrieval', 'enterpriseWebSearch',
+  'functionCallingConfig', 'allowedFunctionNames', 'topP', 'topK', 'candidateCount', 'maxOutputTokens', 'stopSequences', 'presencePenalty',
+  'frequencyPenalty', 'responseLogprobs', 'responseMimeType', 'responseSchema', 'responseJsonSchema', 'responseModalities', 'thinkingConfig',
+  'includeThoughts', 'thinkingBudget', 'thinkingLevel', 'speechConfig', 'imageConfig', 'audioTimestamp',
+]);
 /** Fields whose content is the client's own: its names are no spellings of ours. */
 const closed: ReadonlySet<string> = new Set([
   'args', 'response', 'parameters', 'parametersJsonSchema', 'responseSchema', 'responseJsonSchema', 'labels', 'partMetadata',
@@ -15,10 +25,10 @@ const lists: ReadonlySet<string> = new Set(['contents', 'parts', 'tools', 'funct
 
 type Path = readonly (string | number)[];
 
-const snakeCase = /^[a-z][a-z0-9]*(_[a-z][a-z0-9]*)+$/;
-
+/** The name in camelCase, where it is one of ours in snake_case. */
 function camel(name: string): string {
-  return name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  const other = name.includes('_') ? name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()) : name;
+  return known.has(other) && snake(other) === name ? other : name;
 }
 
 function snake(name: string): string {
@@ -26,7 +36,7 @@ function snake(name: string): string {
 }
 
 export interface Spelt {
-  /** The body with every known name in camelCase, and lists where they are due. */
+  /** The body with the names that are read in camelCase, and lists where they are due. */
   readonly body: unknown;
   /** How it was written, outermost first. */
   readonly words: readonly string[];
@@ -42,16 +52,16 @@ function read(value: unknown, path: Path, words: string[]): unknown {
   if (Array.isArray(value)) return value.map((item: unknown, index) => (typeof item === 'object' ? read(item, [...path, index], words) : item));
   if (!isObject(value)) return value;
   const entries = Object.entries(value).map(([name, content]): [string, unknown] => {
-    const known = snakeCase.test(name) ? camel(name) : name;
-    const place = [...path, known];
-    if (known !== name) {
-      if (Object.hasOwn(value, known)) throw badField(fieldPath([...path, name]), `stands beside "${known}"`, 'one of the two');
+    const field = camel(name);
+    const place = [...path, field];
+    if (field !== name) {
+      if (Object.hasOwn(value, field)) throw badField(fieldPath([...path, name]), `stands beside "${field}"`, 'one of the two');
       words.push(`snake:${JSON.stringify(place)}`);
     }
-    if (typeof content !== 'object' || content === null || closed.has(known)) return [known, content];
-    if (!lists.has(known) || Array.isArray(content)) return [known, read(content, place, words)];
+    if (typeof content !== 'object' || content === null || closed.has(field)) return [field, content];
+    if (!lists.has(field) || Array.isArray(content)) return [field, read(content, place, words)];
     words.push(`one:${JSON.stringify(place)}`);
-    return [known, [read(content, [...place, 0], words)]];
+    return [field, [read(content, [...place, 0], words)]];
   });
   return Object.fromEntries(entries);
 }
@@ -90,10 +100,10 @@ export function toldPath(path: string, words: readonly string[]): string {
     if (!word.startsWith('snake:')) continue;
     const parts: unknown = JSON.parse(word.slice('snake:'.length));
     if (!isPath(parts)) continue;
-    const known = fieldPath(parts);
-    if (told !== known && !told.startsWith(`${known}.`) && !told.startsWith(`${known}[`)) continue;
+    const place = fieldPath(parts);
+    if (told !== place && !told.startsWith(`${place}.`) && !told.startsWith(`${place}[`)) continue;
     const name = String(parts.at(-1));
-    told = known.slice(0, known.length - name.length) + snake(name) + told.slice(known.length);
+    told = place.slice(0, place.length - name.length) + snake(name) + told.slice(place.length);
   }
   return told;
 }

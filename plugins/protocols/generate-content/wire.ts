@@ -17,7 +17,7 @@ function wholeBetween(low: number, high: number): z.ZodNumber {
 const anyObject = z.looseObject({});
 const name = z.string().min(1);
 
-const blob = z.looseObject({ mimeType: name, data: z.string().min(1, 'base64 data'), displayName: z.string().nullish() });
+const blob = z.looseObject({ mimeType: name, data: z.string('base64 data').min(1, 'base64 data'), displayName: z.string().nullish() });
 const file = z.looseObject({ mimeType: z.string().nullish(), fileUri: name, displayName: z.string().nullish() });
 const resultPart = z.looseObject({ inlineData: blob.nullish(), fileData: file.nullish() });
 

@@ -5,7 +5,8 @@ import { encodeRequest } from './encode-request.ts';
 
 /** Fields of a call that the vendor refuses in a count. */
 const notCounted: ReadonlySet<string> = new Set([
-  'max_tokens', 'stream', 'temperature', 'top_p', 'top_k', 'stop_sequences', 'metadata', 'service_tier', 'container', 'inference_geo', 'diagnostics',
+  'max_tokens', 'stream', 'temperature', 'top_p', 'top_k', 'stop_sequences', 'metadata', 'service_tier',
+  'container', 'inference_geo', 'diagnostics',
 ]);
 
 export const count: CountSide = {

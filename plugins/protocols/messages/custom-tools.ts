@@ -12,7 +12,8 @@ function grammarOf(format: unknown): string {
   if (!isObject(format)) return '';
   // Chat-completions has the grammar in an object of its own, responses flat.
   const grammar = isObject(format['grammar']) ? format['grammar'] : format;
-  return grammar['definition'] === undefined ? '' : `The input follows this grammar (${String(grammar['syntax'])}):\n${String(grammar['definition'])}`;
+  if (grammar['definition'] === undefined) return '';
+  return `The input follows this grammar (${String(grammar['syntax'])}):\n${String(grammar['definition'])}`;
 }
 
 export function asFunction(name: string, { description = '', format }: CustomTool): Fields {

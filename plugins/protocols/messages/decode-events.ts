@@ -81,7 +81,8 @@ export class ReplyDecoder implements EventDecoder {
       for (const citation of citations) if (isObject(citation)) this.#cite(index, citation);
       this.#end(index);
     }
-    this.#finish(body);
+    // Some relays leave the reason out of a reply that is whole.
+    this.#finish(typeof body['stop_reason'] === 'string' ? body : { ...body, stop_reason: 'end_turn' });
     this.#stop();
     return this.#events;
   }
@@ -158,7 +159,8 @@ export class ReplyDecoder implements EventDecoder {
     const { name, input } = wire;
     const hasInput = isObject(input) && Object.keys(input).length > 0;
     const own = bag.keep(hasInput ? { ...wire, input: {} } : wire);
-    this.#events.push({ type: 'block-start', candidate: 0, block: open.block, kind: 'server-tool', ...(typeof name === 'string' ? { name } : {}), ...own });
+    const facts = typeof name === 'string' ? { name } : {};
+    this.#events.push({ type: 'block-start', candidate: 0, block: open.block, kind: 'server-tool', ...facts, ...own });
     if (hasInput) this.#say(open, JSON.stringify(input));
   }
 

@@ -7,7 +7,8 @@ import { bag, nativeVendor, protocolName } from './bag.ts';
 import { decodeMark, markLeft, type Marked } from './cache.ts';
 import { openEnvelope } from './sealed.ts';
 import { isKnownBlock } from './wire.ts';
-import type { WireBlock, WireContent, WireMedia, WireMessage, WireRequest, WireResultContent, WireSearchResult, WireText, WireThinking, WireToolResult } from './wire.ts';
+import type { WireBlock, WireContent, WireMedia, WireMessage, WireRequest, WireResultContent } from './wire.ts';
+import type { WireSearchResult, WireText, WireThinking, WireToolResult, WireToolUse } from './wire.ts';
 
 type TextBlock = Extract<Block, { type: 'text' }>;
 type MediaBlock = Extract<Block, { type: 'media' }>;
@@ -30,7 +31,8 @@ export function decodeTurns({ system, messages }: WireRequest, text: string): Tu
 const messageFields = new Set(['role', 'content']);
 
 function decodeMessage(message: WireMessage, at: string, exact: unknown): Turn {
-  return { role: message.role, blocks: decodeContent(message.content, `${at}.content`, member(exact, 'content')), at, ...bag.keep(leftover(message, messageFields), formOf(message.content)) };
+  const blocks = decodeContent(message.content, `${at}.content`, member(exact, 'content'));
+  return { role: message.role, blocks, at, ...bag.keep(leftover(message, messageFields), formOf(message.content)) };
 }
 
 function formOf(content: WireContent): string[] {
@@ -60,19 +62,24 @@ function decodeBlock(block: WireBlock, at: string, exact?: unknown): Block {
     case 'thinking':
     case 'redacted_thinking':
       return decodeThinking(block);
-    case 'tool_use': {
-      const { id, name, input } = block;
-      return { type: 'tool-call', id, name, arguments: JSON.stringify(member(exact, 'input') ?? input), ...sidesOf(block, ['id', 'name', 'input']) };
-    }
+    case 'tool_use':
+      return decodeCall(block, member(exact, 'input') ?? block.input);
     case 'tool_result':
       return decodeResult(block, at);
   }
 }
 
+type BlockSides = Sides & ReturnType<typeof decodeMark>;
+
 /** Cache mark, vendor fields and spelling of a block of which these fields are read. */
-function sidesOf(block: Marked & object, read: readonly string[], rest: Fields = {}, form: readonly string[] = []): Sides & ReturnType<typeof decodeMark> {
+function sidesOf(block: Marked & object, read: readonly string[], rest: Fields = {}, form: readonly string[] = []): BlockSides {
   const known = new Set(['type', 'cache_control', ...read]);
   return { ...decodeMark(block), ...bag.keep({ ...leftover(block, known), ...markLeft(block), ...rest }, form) };
+}
+
+function decodeCall(block: WireToolUse, input: unknown): Block {
+  const { id, name } = block;
+  return { type: 'tool-call', id, name, arguments: JSON.stringify(input), ...sidesOf(block, ['id', 'name', 'input']) };
 }
 
 function decodeText(block: WireText): TextBlock {
@@ -87,7 +94,7 @@ function decodeMedia(block: WireMedia): MediaBlock | undefined {
   const rest = nested('source', leftover(source, sourceFields));
   const about = block.type === 'document' ? { title: block.title ?? undefined } : {};
   const media = { type: 'media' as const, kind: block.type, ...about };
-  const sides = (form: readonly string[] = []): ReturnType<typeof sidesOf> => sidesOf(block, ['source', ...Object.keys(about)], rest, form);
+  const sides = (form: readonly string[] = []): BlockSides => sidesOf(block, ['source', ...Object.keys(about)], rest, form);
   switch (source.type) {
     case 'base64':
       return { ...media, source: { type: 'base64', data: source.data }, mediaType: source.media_type, ...sides() };
@@ -107,7 +114,10 @@ function decodeMedia(block: WireMedia): MediaBlock | undefined {
 
 /** The texts of blocks that are nothing else; undefined where one is more. */
 function plainTexts(blocks: readonly Fields[]): string[] | undefined {
-  const texts = blocks.flatMap(({ type, text, ...rest }) => (type === 'text' && typeof text === 'string' && Object.keys(rest).length === 0 ? [text] : []));
+  const texts = blocks.flatMap(({ type, text, ...rest }) => {
+    const isPlain = type === 'text' && Object.keys(rest).length === 0;
+    return isPlain && typeof text === 'string' ? [text] : [];
+  });
   return texts.length === blocks.length ? texts : undefined;
 }
 
@@ -121,11 +131,13 @@ function decodeSearchResult(block: WireSearchResult): Block {
 
 function decodeThinking(block: WireThinking): Block {
   if (block.type === 'redacted_thinking') {
-    return { type: 'reasoning', text: '', opaque: [{ vendor: nativeVendor, kind: 'encrypted', value: block.data }], ...sidesOf(block, ['data']) };
+    const opaque = [{ vendor: nativeVendor, kind: 'encrypted', value: block.data }];
+    return { type: 'reasoning', text: '', opaque, ...sidesOf(block, ['data']) };
   }
   const { thinking: text, signature } = block;
   const sides = sidesOf(block, ['thinking', 'signature'], signature === null ? { signature } : {}, signature === '' ? ['empty-signature'] : []);
-  return { type: 'reasoning', text, ...(signature ? { opaque: [unseal(signature) ?? { vendor: nativeVendor, kind: 'signature', value: signature }] } : {}), ...sides };
+  if (!signature) return { type: 'reasoning', text, ...sides };
+  return { type: 'reasoning', text, opaque: [unseal(signature) ?? { vendor: nativeVendor, kind: 'signature', value: signature }], ...sides };
 }
 
 function decodeResult(block: WireToolResult, at: string): Block {

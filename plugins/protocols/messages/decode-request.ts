@@ -39,7 +39,10 @@ export function decodeRequest(wire: WireRequest, text: string): CanonicalRequest
     reasoning: thinking.value,
     user: wire.metadata?.user_id ?? undefined,
     serviceTier: wire.service_tier ? tiers[wire.service_tier] : undefined,
-    ...bag.keep({ ...leftover(wire, readFields), ...partsLeft(wire), ...thinking.rest }, ['read', ...(wire.stream === false ? ['stream-false'] : []), ...thinking.form]),
+    ...bag.keep(
+      { ...leftover(wire, readFields), ...partsLeft(wire), ...thinking.rest },
+      ['read', ...(wire.stream === false ? ['stream-false'] : []), ...thinking.form],
+    ),
   };
 }
 
@@ -48,9 +51,11 @@ const tiers = { auto: 'auto', standard_only: 'default' } as const;
 
 /** Of the fields that are objects, what is not read. */
 function partsLeft(wire: WireRequest): Fields {
+  // Beside thinking that is switched off, an effort says something only to this wire.
+  const read = wire.thinking?.type === 'disabled' ? ['format'] : ['format', 'effort'];
   return {
     ...nested('metadata', leftover(wire.metadata ?? {}, new Set(['user_id']))),
-    ...nested('output_config', leftover(wire.output_config ?? {}, new Set(['format', 'effort']))),
+    ...nested('output_config', leftover(wire.output_config ?? {}, new Set(read))),
     ...emptied('metadata', wire.metadata),
     ...emptied('output_config', wire.output_config),
   };
@@ -76,9 +81,7 @@ function decodeThinking({ thinking, output_config: output }: WireRequest): ReadT
   if (!thinking) return { value: effort === undefined ? undefined : { effort }, rest: {}, form: effort === undefined ? [] : ['thinking-unset'] };
   if (thinking.type === 'between_tools') return { value: { effort }, rest: { thinking }, form: ['thinking-kept'] };
   const rest = nested('thinking', leftover(thinking, thinkingFields));
-  if (thinking.type === 'disabled') {
-    return { value: { effort: 'none' }, rest: { ...rest, ...(effort === undefined ? {} : nested('output_config', { effort })) }, form: ['thinking-disabled'] };
-  }
+  if (thinking.type === 'disabled') return { value: { effort: 'none' }, rest, form: ['thinking-disabled'] };
   const display = thinking.display ? displays[thinking.display] : undefined;
   const budget = thinking.type === 'enabled' ? thinking.budget_tokens : undefined;
   return { value: { effort, budget, display }, rest, form: [`thinking-${thinking.type}`] };

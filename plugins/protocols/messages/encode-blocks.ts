@@ -55,7 +55,9 @@ function encodeReasoning(block: Of<'reasoning'>, path: string, { own, owner, los
     lose(path, 'reasoning is only given back to the vendor it came from');
     return [];
   }
-  if (opaque.length === 0) return [overlay(fields, { type: 'thinking', thinking: text, signature: bag.form(block).includes('empty-signature') ? '' : undefined })];
+  if (opaque.length === 0) {
+    return [overlay(fields, { type: 'thinking', thinking: text, signature: bag.form(block).includes('empty-signature') ? '' : undefined })];
+  }
   return opaque.map(({ kind, value }) =>
     overlay(fields, kind === 'encrypted' ? { type: 'redacted_thinking', data: value } : { type: 'thinking', thinking: text, signature: value }),
   );
@@ -79,5 +81,6 @@ function encodeResult(block: Of<'tool-result'>, path: string, encoding: Encoding
   const [first] = parts;
   const plain = parts.length === 1 && first?.['type'] === 'text' && Object.values(first).filter((value) => value !== undefined).length === 2;
   if (plain && (form.includes('string') || !encoding.own)) return { ...result, content: first['text'] };
-  return parts.length === 0 && (form.includes('no-content') || !encoding.own) ? result : { ...result, content: form.includes('string') ? '' : parts };
+  if (parts.length === 0 && (form.includes('no-content') || !encoding.own)) return result;
+  return { ...result, content: form.includes('string') ? '' : parts };
 }

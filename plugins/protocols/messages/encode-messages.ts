@@ -63,7 +63,8 @@ function gather(turns: readonly Turn[], encoding: Encoding): Conversation {
     else append(messages, sideOf(turn), content);
   }
   const plain = system.length === 1 && system.every((block) => block['cache_control'] === undefined);
-  return { system: systemOf(system, plain), messages: messages.map(({ role, content }) => ({ role, content: role === 'user' ? resultsFirst(content) : content })) };
+  const ordered = messages.map(({ role, content }) => ({ role, content: role === 'user' ? resultsFirst(content) : content }));
+  return { system: systemOf(system, plain), messages: ordered };
 }
 
 function isInstruction({ role }: Turn): boolean {

@@ -56,7 +56,8 @@ function encodeTool(tool: Tool, path: string, { own, model, mark, lose }: Encodi
 /** Another vendor's hosted tool has a counterpart here only where it searches the web, and the model is listed to. */
 function encodeHosted(tool: Extract<Tool, { type: 'hosted' }>, path: string, { model, lose }: Pick<Encoding, 'model' | 'lose'>): Fields[] {
   if (tool.protocol === protocolName && isObject(tool.value)) return [tool.value];
-  if (tool.kind === 'web-search' && model.supportedParameters.includes('web_search_options')) return [{ type: 'web_search_20250305', name: 'web_search' }];
+  const searches = tool.kind === 'web-search' && model.supportedParameters.includes('web_search_options');
+  if (searches) return [{ type: 'web_search_20250305', name: 'web_search' }];
   lose(path, `${tool.protocol} has a tool of its own here`);
   return [];
 }

@@ -92,6 +92,7 @@ const policy = /content filtering policy/i;
 export function decodeError(status: number, text: string): GatewayError {
   const error = decodeVendorError(status, text);
   if (error.code !== 'invalid_request') return error;
-  if (ourAccount.test(error.message)) return new GatewayError('upstream_failed', 'The provider could not take this call.', { cause: error.message });
-  return policy.test(error.message) ? new GatewayError('content_policy_violation', error.message, error.details) : error;
+  const { message, details } = error;
+  if (ourAccount.test(message)) return new GatewayError('upstream_failed', 'The provider could not take this call.', { cause: message });
+  return policy.test(message) ? new GatewayError('content_policy_violation', message, details) : error;
 }

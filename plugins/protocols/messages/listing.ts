@@ -46,7 +46,8 @@ function find(catalog: Catalog, id: string, list: string): unknown {
     const models = reachable(catalog).filter((model) => ownerOf(model) === id);
     if (models.length > 0) return { data: models.map(describe) };
   }
-  throw new GatewayError('model_not_found', `There is no model "${id.slice(0, 200)}" here; GET ${list} lists those there are.`, { param: 'model' });
+  const name = id.slice(0, 200);
+  throw new GatewayError('model_not_found', `There is no model "${name}" here; GET ${list} lists those there are.`, { param: 'model' });
 }
 
 /** The routes of the family's listing, below its mount. */

@@ -42,7 +42,7 @@ function imageSource(block: MediaBlock, path: string, { own, lose }: Encoding): 
   if (source.type !== 'base64') return refusePart(block, path, 'An image cannot be sent as text.');
   const type = own ? mediaType : (beginnings.find(([beginning]) => source.data.startsWith(beginning))?.[1] ?? mediaType);
   if (type !== undefined && imageTypes.has(type)) return { type: 'base64', media_type: type, data: source.data };
-  return refusePart(block, path, `The provider of this model takes images as JPEG, PNG, GIF or WebP, and this is ${type ?? 'of an unknown type'}.`);
+  return refusePart(block, path, `The provider of this model takes images as JPEG, PNG, GIF or WebP; this is ${type ?? 'of an unknown type'}.`);
 }
 
 function encodeDocument(block: MediaBlock, path: string, { own }: Encoding): Fields {
@@ -62,7 +62,8 @@ function documentSource(block: MediaBlock, path: string): Fields {
   const { source, mediaType } = block;
   if (source.type === 'text') return { type: 'text', media_type: 'text/plain', data: source.text };
   if (source.type === 'base64') {
-    if (mediaType === 'application/pdf' || source.data.startsWith(pdfBeginning)) return { type: 'base64', media_type: 'application/pdf', data: source.data };
+    const isPdf = mediaType === 'application/pdf' || source.data.startsWith(pdfBeginning);
+    if (isPdf) return { type: 'base64', media_type: 'application/pdf', data: source.data };
     if (mediaType?.startsWith('text/') || mediaType === 'application/json') {
       return { type: 'text', media_type: 'text/plain', data: Buffer.from(source.data, 'base64').toString('utf8') };
     }

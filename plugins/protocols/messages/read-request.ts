@@ -8,7 +8,8 @@ import type { CanonicalRequest, ClientCall, ClientHeaders, InputSize, Match, Pre
 import { envelopeMark } from '../../shared/envelope.ts';
 import { badField, checkWire } from '../../shared/wire-check.ts';
 import { decodeRequest } from './decode-request.ts';
-import { countWire, isFunctionTool, isKnownBlock, requestWire, type WireBlock, type WireRequest, type WireResultContent, type WireToolResult } from './wire.ts';
+import { countWire, isFunctionTool, isKnownBlock, requestWire } from './wire.ts';
+import type { WireBlock, WireRequest, WireResultContent, WireToolResult } from './wire.ts';
 
 /** A call that came in this protocol; `instanceof` tells the upstream side that no foreign request was made to fit. */
 export class MessagesCall implements ClientCall {
@@ -36,7 +37,7 @@ export class MessagesCall implements ClientCall {
     this.outputLimit = isCount ? undefined : (wire.max_tokens ?? undefined);
     this.budget = wire.thinking?.type === 'enabled' ? wire.thinking.budget_tokens : undefined;
     this.size = sizeOf(wire, text);
-    this.carriesState = text.includes(envelopeMark);
+    this.carriesState = text.includes(envelopeMark) || hasUnsignedThoughts(wire);
     this.#wire = wire;
     this.#text = text;
   }
@@ -45,6 +46,15 @@ export class MessagesCall implements ClientCall {
     this.#request ??= decodeRequest(this.#wire, this.#text);
     return this.#request;
   }
+}
+
+/** Thoughts of a model that seals none were shown to the client; Anthropic refuses to be given them. */
+function hasUnsignedThoughts({ messages }: WireRequest): boolean {
+  return messages.some(({ content }) => typeof content !== 'string' && content.some(isUnsigned));
+}
+
+function isUnsigned(block: WireBlock): boolean {
+  return isKnownBlock(block) && block.type === 'thinking' && !block.signature;
 }
 
 /** Throws `invalid_request` naming the field, or the header, at fault. */
@@ -72,13 +82,15 @@ function checkVersion(headers: ClientHeaders): void {
   const version = versionOf(headers);
   if (version !== undefined && versions.has(version)) return;
   const told = version === undefined ? 'is missing' : `is "${version.slice(0, 40)}"`;
-  throw new GatewayError('invalid_request', `The header "${versionHeader}" ${told}: send ${[...versions].join(' or ')}.`, { param: versionHeader });
+  const known = [...versions].join(' or ');
+  throw new GatewayError('invalid_request', `The header "${versionHeader}" ${told}: send ${known}.`, { param: versionHeader });
 }
 
 function checkTogether({ max_tokens: limit, thinking, tools, tool_choice: choice }: WireRequest, usesBetas: boolean): void {
   // With a beta the budget is for a whole loop of tool calls and may be larger than one reply.
   if (thinking?.type === 'enabled' && limit !== undefined && limit !== null && thinking.budget_tokens >= limit && !usesBetas) {
-    throw badField('thinking.budget_tokens', `is ${thinking.budget_tokens}, and "max_tokens" is ${limit}`, 'fewer tokens of thinking than "max_tokens"');
+    const is = `is ${thinking.budget_tokens}, and "max_tokens" is ${limit}`;
+    throw badField('thinking.budget_tokens', is, 'fewer tokens of thinking than "max_tokens"');
   }
   if (choice && choice.type !== 'none' && choice.type !== 'auto' && !tools?.length) {
     throw badField('tool_choice', `is "${choice.type}" without any tools`, '"tools" with it, or leave it out');
@@ -98,7 +110,8 @@ const blockTypes = '"text", "image", "document", "search_result", "thinking", "r
 /** Without a beta the types are those that are documented. */
 function checkTypes({ messages, tools }: WireRequest): void {
   for (const [index, tool] of tools?.entries() ?? []) {
-    if (!isFunctionTool(tool) && !vendorToolType.test(tool.type)) throw badField(`tools[${index}].type`, `is "${tool.type}"`, '"custom", or the type of one of the vendor\'s tools');
+    if (isFunctionTool(tool) || vendorToolType.test(tool.type)) continue;
+    throw badField(`tools[${index}].type`, `is "${tool.type.slice(0, 60)}"`, '"custom", or the type of one of the vendor\'s tools');
   }
   for (const [index, { content }] of messages.entries()) {
     if (typeof content !== 'string') checkBlocks(content, `messages[${index}].content`);

@@ -207,7 +207,9 @@ export class ReplyEvents {
 
   /** Blocks that never ended end here, then why the reply did, and what it used. */
   #close(): void {
-    for (let current = this.#current; current; current = this.#current) this.#end(current, { type: 'block-end', candidate: 0, block: current.start.block });
+    for (let current = this.#current; current; current = this.#current) {
+      this.#end(current, { type: 'block-end', candidate: 0, block: current.start.block });
+    }
     this.#head();
     const { reason = { unified: 'other', raw: '' }, stopSequence = null, vendor } = this.#finish ?? {};
     const word = encodeFinish(reason.unified, this.#calls > 0, this.#refused);

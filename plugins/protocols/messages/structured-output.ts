@@ -22,7 +22,8 @@ export function encodeFormat({ format }: CanonicalRequest, { own, model, lose }:
   if (own) return { format: overlay(bag.fields(format), { type: 'json_schema', schema: format.schema }) };
   if (!model.capabilities.structuredOutput) {
     lose('format', 'the model has no structured output; asked for in words');
-    return { instruction: `Answer with one valid JSON value that keeps to this JSON schema, and nothing else:\n${JSON.stringify(format.schema)}` };
+    const schema = JSON.stringify(format.schema);
+    return { instruction: `Answer with one valid JSON value that keeps to this JSON schema, and nothing else:\n${schema}` };
   }
   if (format.description !== undefined) lose('format.description', 'messages has no description of a schema');
   return { format: { type: 'json_schema', schema: fitSchema(format.schema ?? { type: 'object' }) } };
@@ -30,7 +31,8 @@ export function encodeFormat({ format }: CanonicalRequest, { own, model, lose }:
 
 const formats: ReadonlySet<unknown> = new Set(['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'uri', 'ipv4', 'ipv6', 'uuid']);
 const kept: ReadonlySet<string> = new Set([
-  'type', 'description', 'title', 'properties', 'required', 'additionalProperties', 'items', 'enum', 'const', 'anyOf', 'allOf', '$ref', '$defs', 'definitions', 'default',
+  'type', 'description', 'title', 'properties', 'required', 'additionalProperties', 'items', 'enum', 'const', 'anyOf', 'allOf',
+  '$ref', '$defs', 'definitions', 'default',
 ]);
 
 function isKept([name, value]: [string, unknown]): boolean {
@@ -55,7 +57,9 @@ const namedSchemas: ReadonlySet<string> = new Set(['properties', '$defs', 'defin
 const listedSchemas: ReadonlySet<string> = new Set(['anyOf', 'allOf']);
 
 function fitMember(name: string, value: unknown): unknown {
-  if (namedSchemas.has(name) && isObject(value)) return Object.fromEntries(Object.entries(value).map(([key, schema]) => [key, fitSchema(schema)]));
+  if (namedSchemas.has(name) && isObject(value)) {
+    return Object.fromEntries(Object.entries(value).map(([key, schema]) => [key, fitSchema(schema)]));
+  }
   if (listedSchemas.has(name) && Array.isArray(value)) return value.map(fitSchema);
   return name === 'items' ? fitSchema(value) : value;
 }

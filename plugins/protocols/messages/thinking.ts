@@ -40,15 +40,17 @@ export function encodeThinking(request: CanonicalRequest, place: ThinkingPlace, 
   }
   if (wanted === 'none' && canDisable) return { thinking: { type: 'disabled' } };
   const budgeted = style === 'budget' || (form.includes('thinking-enabled') && manual !== undefined);
-  return budgeted ? withBudget(reasoning, form, place, encoding) : withEffort(reasoning, wanted, form, encoding);
+  const asked = { ...reasoning, wanted, form };
+  return budgeted ? withBudget(asked, place, encoding) : withEffort(asked, encoding);
 }
 
-type Reasoning = NonNullable<CanonicalRequest['reasoning']>;
+type Asked = NonNullable<CanonicalRequest['reasoning']> & { readonly wanted: string | undefined; readonly form: readonly string[] };
 
-function withEffort({ effort, budget, display }: Reasoning, wanted: string | undefined, form: readonly string[], { model, lose }: Encoding): EncodedThinking {
+function withEffort({ effort, budget, display, wanted, form }: Asked, { model, lose }: Encoding): EncodedThinking {
   const sent = wanted === undefined ? undefined : nearestEffort(wanted, model.capabilities.reasoning.efforts ?? adaptiveEfforts);
-  if (effort === undefined && budget !== undefined) lose('reasoning.budget', sent === undefined ? 'the model decides itself' : `sent as effort "${sent}"`);
-  else if (sent !== wanted) lose('reasoning.effort', `sent as "${sent}"`);
+  const told = sent === undefined ? 'the model decides itself' : `sent as effort "${sent}"`;
+  if (effort === undefined && budget !== undefined) lose('reasoning.budget', told);
+  else if (sent !== wanted) lose('reasoning.effort', told);
   // Newer models show no thoughts unless they are asked to.
   const shown = display === undefined ? (form.includes('thinking-adaptive') ? undefined : 'summarized') : displays[display];
   return { thinking: { type: 'adaptive', display: shown }, effort: sent };
@@ -56,7 +58,8 @@ function withEffort({ effort, budget, display }: Reasoning, wanted: string | und
 
 const adaptiveEfforts = ['low', 'medium', 'high', 'xhigh', 'max'];
 
-function withBudget({ effort, budget, display }: Reasoning, form: readonly string[], { limit, messages, forced }: ThinkingPlace, { own, lose }: Encoding): EncodedThinking {
+function withBudget({ effort, budget, display, form }: Asked, place: ThinkingPlace, { own, lose }: Encoding): EncodedThinking {
+  const { limit, messages, forced } = place;
   const off = (reason: string): EncodedThinking => {
     lose('reasoning', `${reason}: the model answers without thinking`);
     return {};

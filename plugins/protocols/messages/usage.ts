@@ -52,13 +52,14 @@ export function decodeUsage(wire: Fields): Usage | undefined {
 export function encodeUsage(usage: Usage, unknown: { readonly input: number; readonly output: number }): Record<string, unknown> {
   const { cacheRead, cacheWrite5m, cacheWrite1h, reasoning, webSearches } = usage;
   const isWritten = cacheWrite5m !== undefined || cacheWrite1h !== undefined;
+  const isSplit = cacheWrite1h !== undefined;
   const written = (cacheWrite5m ?? 0) + (cacheWrite1h ?? 0);
   const input = usage.input ?? unknown.input;
   return {
     input_tokens: Math.max(0, input - (cacheRead ?? 0) - written),
     cache_creation_input_tokens: isWritten ? written : null,
     cache_read_input_tokens: cacheRead ?? null,
-    cache_creation: cacheWrite1h === undefined ? null : { ephemeral_5m_input_tokens: cacheWrite5m ?? 0, ephemeral_1h_input_tokens: cacheWrite1h },
+    cache_creation: isSplit ? { ephemeral_5m_input_tokens: cacheWrite5m ?? 0, ephemeral_1h_input_tokens: cacheWrite1h } : null,
     output_tokens: usage.output ?? unknown.output,
     output_tokens_details: reasoning === undefined ? null : { thinking_tokens: reasoning },
     server_tool_use: webSearches === undefined ? null : { web_search_requests: webSearches, web_fetch_requests: 0 },

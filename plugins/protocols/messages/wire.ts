@@ -18,17 +18,19 @@ const text = z.looseObject({ type: z.literal('text'), text: z.string(), cache_co
 const urlSource = z.looseObject({ type: z.literal('url'), url: z.string().min(1) });
 const fileSource = z.looseObject({ type: z.literal('file'), file_id: z.string().min(1) });
 const imageType = z.enum(['image/jpeg', 'image/png', 'image/gif', 'image/webp']);
+const imageData = z.looseObject({ type: z.literal('base64'), media_type: imageType, data: z.string().min(1) });
 const image = z.looseObject({
   type: z.literal('image'),
-  source: z.discriminatedUnion('type', [z.looseObject({ type: z.literal('base64'), media_type: imageType, data: z.string().min(1) }), urlSource, fileSource]),
+  source: z.discriminatedUnion('type', [imageData, urlSource, fileSource]),
   cache_control: cacheControl,
 });
+const documentContent = z.union([z.string(), z.array(z.looseObject({ type: z.string() }))], 'a string, or an array of blocks');
 const document = z.looseObject({
   type: z.literal('document'),
   source: z.discriminatedUnion('type', [
     z.looseObject({ type: z.literal('base64'), media_type: z.literal('application/pdf'), data: z.string().min(1) }),
     z.looseObject({ type: z.literal('text'), media_type: z.literal('text/plain'), data: z.string() }),
-    z.looseObject({ type: z.literal('content'), content: z.union([z.string(), z.array(z.looseObject({ type: z.string() }))], 'a string, or an array of blocks') }),
+    z.looseObject({ type: z.literal('content'), content: documentContent }),
     urlSource,
     fileSource,
   ]),
@@ -36,11 +38,23 @@ const document = z.looseObject({
   context: z.string().nullish(),
   cache_control: cacheControl,
 });
-const searchResult = z.looseObject({ type: z.literal('search_result'), source: z.string(), title: z.string(), content: z.array(text), cache_control: cacheControl });
+const searchResult = z.looseObject({
+  type: z.literal('search_result'),
+  source: z.string(),
+  title: z.string(),
+  content: z.array(text),
+  cache_control: cacheControl,
+});
 
 const thinking = z.looseObject({ type: z.literal('thinking'), thinking: z.string(), signature: z.string().nullish() });
 const redactedThinking = z.looseObject({ type: z.literal('redacted_thinking'), data: z.string() });
-const toolUse = z.looseObject({ type: z.literal('tool_use'), id: z.string().min(1), name: z.string().min(1), input: anyObject, cache_control: cacheControl });
+const toolUse = z.looseObject({
+  type: z.literal('tool_use'),
+  id: z.string().min(1),
+  name: z.string().min(1),
+  input: anyObject,
+  cache_control: cacheControl,
+});
 
 const knownTypes = new Set(['text', 'image', 'document', 'search_result', 'thinking', 'redacted_thinking', 'tool_use', 'tool_result']);
 /** What a vendor's own tools and betas put between the others. */
@@ -68,7 +82,8 @@ const functionTool = z.looseObject({
   cache_control: cacheControl,
 });
 /** Tools of a versioned type, which the vendor runs or at least defines itself. */
-const vendorTool = z.looseObject({ type: z.string().refine((type) => type !== 'custom', { abort: true, message: 'a type of the vendor' }), name: z.string().nullish() });
+const vendorType = z.string().refine((type) => type !== 'custom', { abort: true, message: 'a type of the vendor' });
+const vendorTool = z.looseObject({ type: vendorType, name: z.string().nullish() });
 
 const switchOff = z.boolean().nullish();
 const toolChoice = z.discriminatedUnion('type', [

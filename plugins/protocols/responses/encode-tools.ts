@@ -57,14 +57,16 @@ function encodeHosted(tool: Extract<Tool, { type: 'hosted' }>, path: string, { l
   return undefined;
 }
 
-const nameless = new Set(['type', 'name']);
+const likeOurs = new Set(['type', 'name', 'search_context_size']);
 
 /** Another protocol's search, with such options as are alike. */
 function encodeSearch(value: unknown, path: string, lose: Encoding['lose']): Fields {
-  const size = isObject(value) ? value['search_context_size'] : undefined;
-  for (const option of Object.keys(isObject(value) ? value : {})) {
-    if (!nameless.has(option) && option !== 'search_context_size') lose(`${path}.${option}`, 'the search of responses has no such option');
+  const options: Fields = isObject(value) ? value : {};
+  for (const [name, option] of Object.entries(options)) {
+    const empty = isObject(option) && Object.keys(option).length === 0;
+    if (!empty && !likeOurs.has(name)) lose(`${path}.${name}`, 'the search of responses has no such option');
   }
+  const size = options['search_context_size'];
   return { type: 'web_search', ...(typeof size === 'string' ? { search_context_size: size } : {}) };
 }
 

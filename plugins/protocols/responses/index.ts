@@ -81,5 +81,6 @@ export const responses = definePlugin({
   }),
   apply(host, { assistantItems }) {
     host.protocols.add(assistantItems === 'strict' ? protocol : protocolWith(assistantItems));
+    host.example(`curl {url}/v1/responses -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" -d '{"model":"demo/echo","input":"Hello!"}'`);
   },
 });

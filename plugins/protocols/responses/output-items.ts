@@ -90,7 +90,6 @@ export class OutputItems {
     } else if (kind === 'reasoning') {
       this.#blocks.set(block, new OpenReasoning());
     } else if (kind === 'tool-call') {
-      this.#tellHeld();
       this.#calls = true;
       this.#blocks.set(block, new OpenCall(start));
     } else {
@@ -99,14 +98,17 @@ export class OutputItems {
   }
 
   #startSpeech(start: Event<'block-start'>): OpenSpeech {
-    this.#tellHeld();
     const { item: head } = bag.fields(start);
-    if (head !== undefined) this.#endMessage('completed');
+    if (head !== undefined || this.#holdsCalls()) this.#makeRoom();
     this.#message ??= this.#startMessage(isObject(head) ? head : {});
     if (start.kind === 'refusal') this.#refusal = true;
     const speech = new OpenSpeech(this.#message, start.kind === 'refusal');
     this.#tell('response.content_part.added', { ...speech.place, part: speech.shown() });
     return speech;
+  }
+
+  #holdsCalls(): boolean {
+    return [...this.#blocks.values()].some((block) => block.kind === 'call' && block.index === undefined);
   }
 
   #startMessage(head: Fields): OutputMessage {
@@ -180,18 +182,14 @@ export class OutputItems {
     this.#tell('response.reasoning_summary_part.done', { ...place, part });
   }
 
-  /** Another item is to begin: calls that were held back come first, and the message is over. */
-  #makeRoom(): void {
-    this.#tellHeld();
+  /** Another item is to begin: calls that were held back come first (those before a block, where one is given), and the message is over. */
+  #makeRoom(before = Number.POSITIVE_INFINITY): void {
+    for (const [number, block] of this.#blocks) if (block.kind === 'call' && block.index === undefined && number < before) this.#tellCall(block);
     this.#endMessage('completed');
-  }
-
-  #tellHeld(): void {
-    for (const block of this.#blocks.values()) if (block.kind === 'call' && block.index === undefined) this.#tellCall(block);
   }
 
   #tellCall(call: OpenCall): void {
-    this.#endMessage('completed');
+    this.#makeRoom(call.start.block);
     this.#names ??= new ToolNames(this.#context.call.decode());
     call.begin(this.output.length, this.#context.id, this.#names.wireOf(call.start.name ?? ''));
     this.#add(call.shown('in_progress', ''), call.shown('in_progress', ''));
@@ -235,7 +233,7 @@ export class OutputItems {
     const owner = { call: call.callId(this.#context.id, this.output.length) };
     const late = call.index !== undefined;
     if (!late) {
-      this.#sealApart(opaque, owner);
+      this.#sealApart(opaque, owner, call.start.block);
       this.#tellCall(call);
     }
     this.#tell(call.event('done'), { ...call.place, [call.field]: call.text });
@@ -244,9 +242,9 @@ export class OutputItems {
   }
 
   /** Sealed state in items of its own. */
-  #sealApart(opaque: readonly Opaque[], owner: Owner): void {
+  #sealApart(opaque: readonly Opaque[], owner: Owner, before?: number): void {
     for (const sealed of opaque) {
-      this.#makeRoom();
+      this.#makeRoom(before);
       const item = { id: this.#id('rs'), type: 'reasoning', summary: [] };
       this.#done(this.#add(item, item), { ...item, encrypted_content: writeSealed(sealed, owner) });
     }

@@ -1,0 +1,172 @@
+import { describe, expect, it } from 'vitest';
+import { GatewayError, type CanonicalEvent, type ClientCall } from '../../core/index.ts';
+import { unseal } from '../../plugins/shared/envelope.ts';
+import { callWith, isObject, matchOf, protocol } from './bodies.ts';
+
+const { client } = protocol;
+const start: CanonicalEvent = { type: 'response-start' };
+const end: CanonicalEvent = { type: 'response-end' };
+const stop: CanonicalEvent = { type: 'finish', candidate: 0, reason: { unified: 'stop', raw: 'end_turn' } };
+const usage: CanonicalEvent = { type: 'usage', usage: { input: 7, output: 5, reasoning: 2 } };
+
+type Block = Extract<CanonicalEvent, { type: 'block-start' }>;
+type Seals = Extract<CanonicalEvent, { type: 'block-end' }>['opaque'];
+
+function block(number: number, kind: Block['kind'], pieces: readonly string[], facts: Partial<Block> = {}, opaque?: Seals): CanonicalEvent[] {
+  const place = { candidate: 0, block: number };
+  return [
+    { type: 'block-start', ...place, kind, ...facts },
+    ...pieces.map((text): CanonicalEvent => ({ type: 'block-delta', ...place, text })),
+    { type: 'block-end', ...place, ...(opaque ? { opaque } : {}) },
+  ];
+}
+
+function framesOf(events: readonly CanonicalEvent[], call: ClientCall = callWith({}, matchOf(true))): string[] {
+  const encoder = client.encodeEvents({ id: 'k7', model: 'a/b', created: 1, call });
+  return events.map((event) => encoder.push(event));
+}
+
+function chunksOf(events: readonly CanonicalEvent[], call?: ClientCall): unknown[] {
+  const all = framesOf(events, call).join('');
+  // Nothing but data, each on one line: every other line breaks some client.
+  expect(all).toMatch(/^(data: [^\r\n]+\r\n\r\n)*$/);
+  return all.split('\r\n\r\n').filter(Boolean).map((frame): unknown => JSON.parse(frame.slice('data: '.length)));
+}
+
+function partsOf(events: readonly CanonicalEvent[], call?: ClientCall): unknown[] {
+  return chunksOf(events, call).flatMap((chunk) => (isObject(chunk) && Array.isArray(chunk['candidates']) ? chunk['candidates'] : [])).flatMap((candidate: unknown) => {
+    const content: unknown = isObject(candidate) ? candidate['content'] : undefined;
+    return isObject(content) && Array.isArray(content['parts']) ? content['parts'] : [];
+  });
+}
+
+describe('a stream', () => {
+  it('has a chunk for each piece, and why it ended in the last alone, with all its figures', () => {
+    expect(chunksOf([start, ...block(0, 'text', ['Ah', 'oy']), stop, usage, end])).toEqual([
+      { candidates: [{ content: { parts: [{ text: 'Ah' }], role: 'model' }, index: 0 }], modelVersion: 'a/b', responseId: 'k7' },
+      { candidates: [{ content: { parts: [{ text: 'oy' }], role: 'model' }, index: 0 }], modelVersion: 'a/b', responseId: 'k7' },
+      {
+        candidates: [{ content: { parts: [{ text: '' }], role: 'model' }, finishReason: 'STOP', index: 0 }],
+        usageMetadata: { promptTokenCount: 7, candidatesTokenCount: 3, thoughtsTokenCount: 2, totalTokenCount: 12, promptTokensDetails: [{ modality: 'TEXT', tokenCount: 7 }], candidatesTokensDetails: [{ modality: 'TEXT', tokenCount: 3 }] },
+        modelVersion: 'a/b',
+        responseId: 'k7',
+      },
+    ]);
+  });
+
+  it('tells success with its last word and not before', () => {
+    const frames = framesOf([start, ...block(0, 'text', ['Ahoy']), stop, usage, end]);
+    expect(frames.slice(0, -1).join('')).not.toContain('finishReason');
+    expect(frames.at(-1)).toContain('"finishReason":"STOP"');
+  });
+
+  it('is one array without alt=sse', () => {
+    const frames = framesOf([start, ...block(0, 'text', ['Ah', 'oy']), stop, end], callWith({}, matchOf(true, 'array')));
+    expect(frames.filter(Boolean).map((frame) => frame[0])).toEqual(['[', ',', ',']);
+    expect(JSON.parse(frames.join(''))).toMatchObject([{ candidates: [{ content: { parts: [{ text: 'Ah' }] } }] }, {}, { candidates: [{ finishReason: 'STOP' }] }]);
+  });
+
+  it('tells a call when it is whole, with the digits of its arguments', () => {
+    const events = [start, ...block(0, 'tool-call', ['{"n":1.0,', '"big":12345678901234567890}'], { id: 'c1', name: 'f' }), stop, end];
+    expect(framesOf(events).filter(Boolean)[0]).toContain('"functionCall":{"id":"c1","name":"f","args":{"n":1.0,"big":12345678901234567890}}');
+    expect(partsOf([start, ...block(0, 'tool-call', ['{"cut'], { name: 'f' }), stop, end])[0]).toEqual({ functionCall: { name: 'f', args: { _raw: '{"cut' } } });
+    expect(partsOf([start, ...block(0, 'tool-call', [], { name: 'f' }), stop, end])[0]).toEqual({ functionCall: { name: 'f', args: {} } });
+  });
+
+  it('shows thoughts as thoughts, unless they are not wanted', () => {
+    const events = [start, ...block(0, 'reasoning', ['hm']), ...block(1, 'text', ['a']), stop, end];
+    expect(partsOf(events)).toEqual([{ text: 'hm', thought: true }, { text: 'a' }, { text: '' }]);
+    const call = callWith({ generationConfig: { thinkingConfig: { includeThoughts: false } } }, matchOf(true));
+    expect(partsOf(events, call)).toEqual([{ text: 'a' }, { text: '' }]);
+    expect(client.encodeReply(events, { id: 'k7', model: 'a/b', created: 1, call })).toMatchObject({ candidates: [{ content: { parts: [{ text: 'a' }] } }] });
+  });
+
+  it('carries sealed state in its signatures: of Google as it is, of others in an envelope', () => {
+    const claudes = { vendor: 'anthropic', kind: 'encrypted', value: 'Y2xhdWRl' };
+    const parts = partsOf([start, ...block(0, 'reasoning', ['hm'], {}, [claudes]), ...block(1, 'tool-call', ['{}'], { id: 'c', name: 'f' }, [{ vendor: 'google', kind: 'signature', value: 'AAAA' }]), stop, end]);
+    const [, seal, call] = parts;
+    const envelope = isObject(seal) ? String(seal['thoughtSignature']) : '';
+    expect(unseal(envelope)).toEqual(claudes);
+    expect(envelope).toMatch(/^[A-Za-z0-9+/]+=*$/);
+    expect(seal).toMatchObject({ text: '', thought: true });
+    expect(call).toMatchObject({ thoughtSignature: 'AAAA' });
+  });
+
+  it('sends a picture whole', () => {
+    expect(partsOf([start, ...block(0, 'image', ['iVBO', 'Rw0K'], { mediaType: 'image/webp' }), stop, end])[0]).toEqual({ inlineData: { mimeType: 'image/webp', data: 'iVBORw0K' } });
+  });
+
+  it('tells sources of any vendor, with places in bytes', () => {
+    const annotation = { kind: 'url', url: 'https://x.example', title: 'X', start: 2, end: 5 } as const;
+    const events: CanonicalEvent[] = [start, ...block(0, 'text', ['é – ok']).slice(0, -1), { type: 'annotation', candidate: 0, block: 0, annotation }, { type: 'block-end', candidate: 0, block: 0 }, stop, end];
+    expect(chunksOf(events).at(-1)).toMatchObject({
+      candidates: [{ groundingMetadata: { groundingChunks: [{ web: { uri: 'https://x.example', title: 'X' } }], groundingSupports: [{ segment: { startIndex: 3, endIndex: 8, text: '– o' }, groundingChunkIndices: [0] }] } }],
+    });
+  });
+
+  it.each([
+    ['stop', 'STOP'],
+    ['stop-sequence', 'STOP'],
+    ['length', 'MAX_TOKENS'],
+    ['context-length', 'MAX_TOKENS'],
+    ['tool-calls', 'STOP'],
+    ['content-filter', 'SAFETY'],
+    ['refusal', 'SAFETY'],
+    ['pause', 'STOP'],
+    ['error', 'OTHER'],
+    ['other', 'OTHER'],
+  ] as const)('says "%s" as %s', (unified, told) => {
+    const finish: CanonicalEvent = { type: 'finish', candidate: 0, reason: { unified, raw: 'theirs' } };
+    expect(chunksOf([start, finish, end])).toMatchObject([{ candidates: [{ finishReason: told }] }]);
+  });
+
+  it('keeps the words of Google, and nothing of another vendor that only looks like one', () => {
+    const finish = (unified: 'content-filter' | 'stop', raw: string): unknown => chunksOf([start, { type: 'finish', candidate: 0, reason: { unified, raw } }, end]);
+    expect(finish('content-filter', 'RECITATION')).toMatchObject([{ candidates: [{ finishReason: 'RECITATION' }] }]);
+    expect(finish('stop', 'OTHER')).toMatchObject([{ candidates: [{ finishReason: 'STOP' }] }]);
+    expect(finish('stop', 'constructor')).toMatchObject([{ candidates: [{ finishReason: 'STOP' }] }]);
+  });
+});
+
+describe('an error inside a stream', () => {
+  const error = new GatewayError('upstream_failed', 'It broke off.');
+
+  it('is a chunk, or the last element of the array, which is closed', () => {
+    const [events, array] = [callWith({}, matchOf(true)), callWith({}, matchOf(true, 'array'))];
+    const frame = client.encodeStreamError(error, events, true);
+    expect(JSON.parse(frame.slice('data: '.length))).toMatchObject({ error: { code: 503, message: 'It broke off.', status: 'UNAVAILABLE' } });
+    expect(client.encodeStreamError(error, events, false)).toBe(frame);
+    const begun = framesOf([start, ...block(0, 'text', ['Ahoy'])], array).join('');
+    expect(JSON.parse(begun + client.encodeStreamError(error, array, true))).toMatchObject([{ candidates: [{}] }, { error: { code: 503 } }]);
+    expect(JSON.parse(client.encodeStreamError(error, array, false))).toMatchObject([{ error: { code: 503 } }]);
+  });
+
+  it('that the vendor told is told alike', () => {
+    const array = callWith({}, matchOf(true, 'array'));
+    const broken: CanonicalEvent = { type: 'error', message: 'It broke off.' };
+    expect(JSON.parse(framesOf([start, broken], array).join(''))).toMatchObject([{ error: { message: 'It broke off.' } }]);
+    expect(JSON.parse(framesOf([start, ...block(0, 'text', ['a']), broken], array).join(''))).toMatchObject([{}, { error: { message: 'It broke off.' } }]);
+  });
+});
+
+describe('a whole reply', () => {
+  it('has what the service promises of one', () => {
+    const call = callWith();
+    const opaque = [{ vendor: 'google', kind: 'signature', value: 'AAAA' }];
+    const events = [start, ...block(0, 'reasoning', ['h', 'm'], {}, opaque), ...block(1, 'text', ['Ah', 'oy']), ...block(2, 'image', ['iVBO'], { mediaType: 'image/png' }), stop, usage, end];
+    expect(client.encodeReply(events, { id: 'k7', model: 'a/b', created: 5, call })).toEqual({
+      candidates: [{ content: { parts: [{ text: 'hm', thought: true, thoughtSignature: 'AAAA' }, { text: 'Ahoy' }, { inlineData: { mimeType: 'image/png', data: 'iVBO' } }], role: 'model' }, finishReason: 'STOP', index: 0 }],
+      usageMetadata: expect.objectContaining({ promptTokenCount: 7, candidatesTokenCount: 3, thoughtsTokenCount: 2, totalTokenCount: 12, candidatesTokensDetails: [{ modality: 'TEXT', tokenCount: 3 }] }),
+      modelVersion: 'a/b',
+      responseId: 'k7',
+    });
+  });
+
+  it('tells no usage that nobody counted', () => {
+    expect(client.encodeReply([start, stop, end], { id: 'k7', model: 'a/b', created: 5, call: callWith() })).toEqual({
+      candidates: [{ content: { parts: [], role: 'model' }, finishReason: 'STOP', index: 0 }],
+      modelVersion: 'a/b',
+      responseId: 'k7',
+    });
+  });
+});

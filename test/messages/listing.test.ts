@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest';
+import type { RouteReply } from '../../core/index.ts';
+import { messages } from '../../plugins/protocols/messages/index.ts';
+import { hostWith, type TestHost } from '../support/host.ts';
+import { modelWith } from './bodies.ts';
+
+const priced = modelWith({
+  id: 'anthropic/claude-test',
+  name: 'Claude Test',
+  created: '2026-04-23',
+  contextLength: 1000,
+  outputLimit: 100,
+  supportedParameters: ['tools'],
+  free: undefined,
+  price: { input: '5', output: '25', cacheRead: '0.5', cacheWrite5m: '6.25', cacheWrite1h: '10' },
+});
+const nested = modelWith({ id: 'vendor/family/model:free', name: 'Free' });
+const painter = modelWith({ id: 'vendor/painter', output: ['image'] });
+const provider = { name: 'p', endpoints: {}, sign: <Request>(request: Request): Request => request };
+
+function listed(mount?: string): TestHost {
+  const host = hostWith([messages(mount === undefined ? {} : { mount })]);
+  host.catalog.offer(provider, [priced, nested, painter]);
+  return host;
+}
+
+async function get(name: string, id = ''): Promise<RouteReply> {
+  const route = listed().routes.get(name);
+  if (route.access !== 'public') throw new Error('the listing is public');
+  try {
+    return await route.handle({ params: { id }, query: new URLSearchParams(), headers: {}, body: undefined });
+  } catch (error) {
+    return route.errors(error);
+  }
+}
+
+async function ids(name: string, id?: string): Promise<unknown> {
+  const { body } = await get(name, id);
+  return JSON.parse(String(body), (_key, value: unknown) => (typeof value === 'object' && value !== null && 'id' in value ? value.id : value));
+}
+
+describe('the listing in the messages style', () => {
+  it('is public, below the family\'s mount', () => {
+    const paths = (host: TestHost): unknown => [...host.routes.all()].map(({ method, path, access }) => [method, path, access]);
+    expect(paths(listed())).toEqual([['GET', '/alpha/v1/models', 'public'], ['GET', '/alpha/v1/models/*id', 'public']]);
+    expect(paths(listed('/claude'))).toMatchObject([['GET', '/claude/v1/models', 'public'], ['GET', '/claude/v1/models/*id', 'public']]);
+  });
+
+  it('has every model that says something in words', async () => {
+    expect(await ids('messages-models')).toEqual({ data: ['anthropic/claude-test', 'vendor/family/model:free'] });
+  });
+
+  it('tells of a model what the interface lists', async () => {
+    const { body } = await get('messages-model', 'anthropic/claude-test');
+    expect(JSON.parse(String(body))).toEqual({
+      type: 'model',
+      id: 'anthropic/claude-test',
+      display_name: 'Claude Test',
+      created_at: '2026-04-23T00:00:00Z',
+      owned_by: 'anthropic',
+      canonical_slug: 'anthropic/claude-test',
+      description: 'For tests.',
+      context_length: 1000,
+      architecture: { modality: 'text+image+pdf->text', input_modalities: ['text', 'image', 'pdf'], output_modalities: ['text'], tokenizer: 'Other', instruct_type: null },
+      pricing: { prompt: '0.000005', completion: '0.000025', input_cache_read: '0.0000005', input_cache_write_5m: '0.00000625', input_cache_write_1h: '0.00001' },
+      top_provider: { context_length: 1000, max_completion_tokens: 100, is_moderated: false },
+      supported_parameters: ['tools'],
+      expiration_date: null,
+    });
+  });
+
+  it('is one owner\'s by its name alone, and one model\'s by its whole id', async () => {
+    expect(await ids('messages-model', 'vendor')).toEqual({ data: ['vendor/family/model:free'] });
+    expect(await ids('messages-model', 'vendor/family/model:free')).toBe('vendor/family/model:free');
+  });
+
+  it.each(['nobody', 'vendor/nothing', 'vendor/painter'])('has nothing under %s, and says so in its own words', async (id) => {
+    expect(await get('messages-model', id)).toMatchObject({ status: 404, body: { type: 'error', error: { type: 'not_found_error' } } });
+  });
+});

@@ -1,0 +1,50 @@
+/**
+ * A vendor that answers every wire with that wire's golden reply, whole or streamed as it is asked: for stories in
+ * which only the reply matters. It keeps what it was sent and checks none of it; the strict vendor does that.
+ */
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+
+export const wires = ['chat-completions', 'responses', 'messages', 'generate-content'] as const;
+export type Wire = (typeof wires)[number];
+
+export interface ReplayingVendor {
+  readonly origin: string;
+  readonly requests: readonly { readonly wire: Wire; readonly body: unknown }[];
+  /** Which golden case each wire answers with from now on. */
+  answerWith(cases: Readonly<Record<Wire, string>>): void;
+  close(): Promise<void>;
+}
+
+function wireOf(path: string): Wire {
+  if (path.endsWith('/chat/completions')) return 'chat-completions';
+  if (path.endsWith('/responses')) return 'responses';
+  return path.endsWith('/messages') ? 'messages' : 'generate-content';
+}
+
+export async function startReplayingVendor(): Promise<ReplayingVendor> {
+  const requests: { wire: Wire; body: unknown }[] = [];
+  let cases: Readonly<Record<Wire, string>> = { 'chat-completions': 'text', responses: 'text', messages: 'text', 'generate-content': 'text' };
+  const server = createServer(async (request, response) => {
+    const body: unknown = JSON.parse(Buffer.concat(await Array.fromAsync(request)).toString());
+    const wire = wireOf(new URL(request.url ?? '', 'http://vendor').pathname.replace(/:.*$/, ''));
+    requests.push({ wire, body });
+    const streamed = request.headers.accept === 'text/event-stream';
+    response.writeHead(200, { 'content-type': streamed ? 'text/event-stream' : 'application/json' });
+    response.end(readFileSync(join(import.meta.dirname, '../golden', wire, cases[wire], streamed ? 'reply.sse' : 'reply.json')));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  return {
+    origin: `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`,
+    requests,
+    answerWith: (wanted) => void (cases = wanted),
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
