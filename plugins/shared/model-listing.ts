@@ -15,6 +15,11 @@ export function usdPerToken(price: Nano): string {
   return `${text.slice(0, -digits)}${fraction && `.${fraction}`}`;
 }
 
+/** A listing's `pricing`: each rate a model has, by the name the listing has for it. */
+export function pricesOf(rates: readonly (readonly [name: string, rate: Nano | undefined])[]): Record<string, string> {
+  return Object.fromEntries(rates.flatMap(([name, rate]) => (rate === undefined ? [] : [[name, usdPerToken(rate)]])));
+}
+
 export function ownerOf({ id }: Model): string {
   return id.slice(0, id.indexOf('/'));
 }

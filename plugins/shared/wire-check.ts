@@ -3,7 +3,7 @@
  * field as JSON would address it, what stands there, and what to send instead. Of a union, the branch is told
  * that the value came closest to.
  */
-import type { z } from 'zod';
+import { z } from 'zod';
 import { GatewayError } from '../../core/index.ts';
 
 type Issue = z.core.$ZodIssue;
@@ -85,4 +85,14 @@ export function checkWire<Schema extends z.ZodType>(schema: Schema, body: unknow
   const { path, message } = nearest(first);
   const value = valueAt(body, path);
   throw badField(below(at, fieldPath(path)), value === undefined ? 'is missing' : shown(value), message);
+}
+
+export function between(low: number, high: number): z.ZodNumber {
+  const range = `a number from ${low} to ${high}`;
+  return z.number(range).min(low, range).max(high, range);
+}
+
+export function wholeBetween(low: number, high: number): z.ZodNumber {
+  const range = `a whole number from ${low} to ${high}`;
+  return z.int(range).min(low, range).max(high, range);
 }

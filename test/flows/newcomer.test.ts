@@ -42,7 +42,7 @@ describe('a first start', () => {
 
   it('is healthy, ready, and measured', async () => {
     for (const path of ['/healthz', '/readyz']) expect((await fetch(gateway.url + path)).status).toBe(200);
-    expect(await (await fetch(`${gateway.url}/metrics`)).text()).toMatch(/tollgate_requests_total\{protocol="chat-completions",model="demo\/echo",provider="demo",code="200"\} 1/);
+    expect(await (await fetch(`${gateway.url}/metrics`)).text()).toMatch(/tollgate_requests_total\{protocol="chat-completions",model="demo\/echo",provider="demo",code="200"\} 2/);
   });
 });
 

@@ -14,7 +14,8 @@ import { readUrl } from './media.ts';
 import { readDetail } from './reasoning.ts';
 import { ChatCall } from './read-request.ts';
 import { ToolCalls } from './tool-calls.ts';
-import { offeredOtherwise, type AskedTool } from './tool-names.ts';
+import { offeredOtherwise, type AskedTool } from '../../shared/offered-tools.ts';
+import { fitName } from './tool-names.ts';
 import { decodeUsage } from './usage.ts';
 
 interface OpenBlock {
@@ -139,7 +140,7 @@ export class ReplyDecoder implements EventDecoder {
 
   /** Tools that had to be offered otherwise than the client, of another protocol, asked for them. */
   #askedTools(): ReadonlyMap<string, AskedTool> {
-    this.#asked ??= this.#call instanceof ChatCall ? new Map() : offeredOtherwise(this.#call.decode().tools ?? []);
+    this.#asked ??= this.#call instanceof ChatCall ? new Map() : offeredOtherwise(this.#call.decode().tools ?? [], fitName);
     return this.#asked;
   }
 

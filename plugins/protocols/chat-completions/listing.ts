@@ -1,10 +1,10 @@
 /** The public listing of models in the chat style: clients fill their menus from it, and read prices and limits. */
 import { GatewayError, toGatewayError, type Catalog, type Model, type Route, type RouteRequest } from '../../../core/index.ts';
-import { architectureOf, Listings, ownerOf, topProviderOf, usdPerToken } from '../../shared/model-listing.ts';
+import { architectureOf, Listings, ownerOf, pricesOf, topProviderOf } from '../../shared/model-listing.ts';
 import { encodeError } from '../../shared/openai-error.ts';
 
 function pricingOf({ price }: Model): Record<string, string> {
-  const rates = [
+  return pricesOf([
     ['prompt', price?.input ?? 0n],
     ['completion', price?.output ?? 0n],
     ['input_cache_read', price?.cacheRead],
@@ -12,8 +12,7 @@ function pricingOf({ price }: Model): Record<string, string> {
     ['input_cache_write_1h', price?.cacheWrite1h],
     ['internal_reasoning', price?.reasoning],
     ['audio', price?.inputAudio],
-  ] as const;
-  return Object.fromEntries(rates.flatMap(([name, rate]) => (rate === undefined ? [] : [[name, usdPerToken(rate)]])));
+  ]);
 }
 
 function describe(model: Model): Record<string, unknown> {

@@ -8,7 +8,7 @@ import { isObject, type Fields } from '../../shared/vendor-bag.ts';
 import { makeCallId } from './call-id.ts';
 import { unwrapInput } from './custom-tools.ts';
 import { readSignatures } from './decode-messages.ts';
-import type { AskedTool } from './tool-names.ts';
+import type { AskedTool } from '../../shared/offered-tools.ts';
 
 /** What a call needs of the reply it stands in. */
 export interface CallPlace {

@@ -4,16 +4,7 @@
  */
 import { z } from 'zod';
 import { providerObject } from '../../shared/provider-object.ts';
-
-function between(low: number, high: number): z.ZodNumber {
-  const range = `a number from ${low} to ${high}`;
-  return z.number(range).min(low, range).max(high, range);
-}
-
-function wholeBetween(low: number, high: number): z.ZodNumber {
-  const range = `a whole number from ${low} to ${high}`;
-  return z.int(range).min(low, range).max(high, range);
-}
+import { between, wholeBetween } from '../../shared/wire-check.ts';
 
 const tokenLimit = z.int('a whole number of tokens, at least 1').positive('a whole number of tokens, at least 1');
 const anyObject = z.looseObject({});

@@ -12,7 +12,8 @@ import { decodeCitations, decodeGrounding } from './grounding.ts';
 import { decodeLogprobs } from './logprobs.ts';
 import { isSamples, Samples } from './samples.ts';
 import { readSignature } from './signature.ts';
-import { offeredOtherwise } from './tool-names.ts';
+import { offeredOtherwise } from '../../shared/offered-tools.ts';
+import { fitName } from './tool-names.ts';
 import { decodeUsage } from './usage.ts';
 import { GenerateCall } from './read-request.ts';
 
@@ -118,7 +119,7 @@ export class ReplyDecoder implements EventDecoder {
       nextBlock: () => this.#nextBlock(),
       emit: (event) => void this.#events.push(event),
       reply: () => this.#reply,
-      offered: own ? new Map() : offeredOtherwise(this.#call.decode().tools ?? []),
+      offered: own ? new Map() : offeredOtherwise(this.#call.decode().tools ?? [], fitName),
     });
     const candidate: Candidate = { index, calls, open: undefined, text: undefined, answer: { text: '', starts: [] }, extras: {}, reason: undefined, finished: false };
     this.#candidates.set(index, candidate);

@@ -6,7 +6,7 @@ import type { CanonicalEvent, Opaque } from '../../../core/index.ts';
 import type { Fields } from '../../shared/vendor-bag.ts';
 import { makeCallId } from './call-id.ts';
 import { PartialArguments } from './partial-args.ts';
-import type { AskedTool } from './tool-names.ts';
+import type { AskedTool } from '../../shared/offered-tools.ts';
 
 /** What a call needs of the reply it stands in. */
 export interface CallPlace {

@@ -1,17 +1,16 @@
 /** The public listing of models in Google's style: all of them, those of one owner, and one alone. */
 import { GatewayError, toGatewayError, type Catalog, type Model, type Route, type RouteRequest } from '../../../core/index.ts';
-import { architectureOf, Listings, ownerOf, topProviderOf, usdPerToken } from '../../shared/model-listing.ts';
+import { architectureOf, Listings, ownerOf, pricesOf, topProviderOf } from '../../shared/model-listing.ts';
 import { encodeError } from './errors.ts';
 
 function pricingOf({ price }: Model): Record<string, string> {
-  const rates = [
+  return pricesOf([
     ['prompt', price?.input ?? 0n],
     ['completion', price?.output ?? 0n],
     ['audio', price?.inputAudio],
     ['input_cache_read', price?.cacheRead],
     ['input_cache_write', price?.cacheWrite5m],
-  ] as const;
-  return Object.fromEntries(rates.flatMap(([name, rate]) => (rate === undefined ? [] : [[name, usdPerToken(rate)]])));
+  ]);
 }
 
 function describe(model: Model): Record<string, unknown> {

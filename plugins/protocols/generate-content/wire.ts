@@ -3,16 +3,7 @@
  * and range. Unknown fields pass, here and at every depth, and `null` counts as unset, as the vendor has it.
  */
 import { z } from 'zod';
-
-function between(low: number, high: number): z.ZodNumber {
-  const range = `a number from ${low} to ${high}`;
-  return z.number(range).min(low, range).max(high, range);
-}
-
-function wholeBetween(low: number, high: number): z.ZodNumber {
-  const range = `a whole number from ${low} to ${high}`;
-  return z.int(range).min(low, range).max(high, range);
-}
+import { between, wholeBetween } from '../../shared/wire-check.ts';
 
 const anyObject = z.looseObject({});
 const name = z.string().min(1);

@@ -10,7 +10,8 @@ import { unwrapInput } from './custom-tools.ts';
 import { readStreamError } from './errors.ts';
 import { decodeFinish } from './finish.ts';
 import { MessagesCall } from './read-request.ts';
-import { makeCallId, offeredOtherwise, type AskedTool } from './tool-names.ts';
+import { offeredOtherwise, type AskedTool } from '../../shared/offered-tools.ts';
+import { fitName, makeCallId } from './tool-names.ts';
 import { decodeUsage, mergeUsage } from './usage.ts';
 
 interface OpenBlock {
@@ -184,7 +185,7 @@ export class ReplyDecoder implements EventDecoder {
 
   /** A tool the client knows under another name, or as one that takes free text; only where it speaks another protocol. */
   #asked(name: string): AskedTool | undefined {
-    this.#otherwise ??= offeredOtherwise(this.#call instanceof MessagesCall ? [] : (this.#call.decode().tools ?? []));
+    this.#otherwise ??= offeredOtherwise(this.#call instanceof MessagesCall ? [] : (this.#call.decode().tools ?? []), fitName);
     return this.#otherwise.get(name);
   }
 

@@ -4,11 +4,7 @@
  * read as objects and looked at by `read-request.ts`.
  */
 import { z } from 'zod';
-
-function between(low: number, high: number): z.ZodNumber {
-  const range = `a number from ${low} to ${high}`;
-  return z.number(range).min(low, range).max(high, range);
-}
+import { between } from '../../shared/wire-check.ts';
 
 const anyObject = z.looseObject({});
 const cacheControl = z.looseObject({ type: z.literal('ephemeral'), ttl: z.enum(['5m', '1h']).nullish() }).nullish();

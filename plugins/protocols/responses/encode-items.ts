@@ -157,7 +157,7 @@ function encodeResult(block: Kind<'tool-result'>, path: string, encoding: Encodi
     const written = encodePart(part, 'tool', `${path}.content[${position}]`, encoding);
     return written ? [written] : [];
   });
-  const custom = block.custom ?? customCalls.has(block.callId);
+  const custom = block.custom ?? (!own && customCalls.has(block.callId));
   return overlay(bag.fields(block), {
     type: custom ? 'custom_tool_call_output' : 'function_call_output',
     ...headOf(form),
