@@ -4,7 +4,7 @@
  */
 export class Cancellation {
   cancelled = false;
-  readonly #callbacks = new Set<() => void>();
+  #callbacks: (() => void)[] = [];
   #controller: AbortController | undefined;
 
   /** The same as a signal, for whoever needs one. */
@@ -19,15 +19,16 @@ export class Cancellation {
   /** Calls back once when it is cancelled, at once if it is; the answer takes the callback back. */
   onCancel(callback: () => void): () => void {
     if (this.cancelled) callback();
-    else this.#callbacks.add(callback);
-    return () => void this.#callbacks.delete(callback);
+    else this.#callbacks.push(callback);
+    return () => {
+      this.#callbacks = this.#callbacks.filter((other) => other !== callback);
+    };
   }
 
   cancel(): void {
     if (this.cancelled) return;
     this.cancelled = true;
     this.#controller?.abort();
-    for (const callback of this.#callbacks) callback();
-    this.#callbacks.clear();
+    for (const callback of this.#callbacks.splice(0)) callback();
   }
 }

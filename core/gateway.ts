@@ -29,7 +29,7 @@ export interface Core {
   /** Milliseconds a vendor has to the first event of its reply. */
   firstEventTimeout(stream: boolean): number;
   /** Who serves a model, spoken to in the client's own protocol where the provider knows it. */
-  targetsFor(model: string, client: Protocol): Target[];
+  targetsFor(model: string, client: Protocol): readonly Target[];
 }
 
 export interface Gateway extends Core {
@@ -59,12 +59,23 @@ export function createGateway(config: Config, logger: Logger): Gateway {
   const examples: string[] = [];
   const dispatcher = createDispatcher(config.timeouts);
 
-  function targetsFor(name: string, client: Protocol): Target[] {
-    return catalog.find(name).flatMap((offer) => {
+  const known = new Map<string, readonly Target[]>();
+  let knownVersion = catalog.version;
+
+  /** Looked up for every call, and changed only by the catalogue. */
+  function targetsFor(name: string, client: Protocol): readonly Target[] {
+    if (knownVersion !== catalog.version) known.clear();
+    knownVersion = catalog.version;
+    const key = `${client.name} ${name}`;
+    const found = known.get(key);
+    if (found) return found;
+    const targets = catalog.find(name).flatMap((offer) => {
       const spoken = Object.keys(offer.provider.endpoints).filter((protocol) => offer.model.protocols?.includes(protocol) ?? true);
       const protocol = spoken.includes(client.name) ? client : spoken.flatMap((other) => protocols.find(other) ?? [])[0];
       return protocol ? [{ ...offer, protocol }] : [];
     });
+    if (targets.length > 0) known.set(key, targets);
+    return targets;
   }
 
   for (const plugin of config.plugins) {

@@ -89,7 +89,7 @@ export interface Host {
   readonly commands: Registry<Command>;
   readonly catalog: Catalog;
   /** Who serves a model, and how they are to be spoken to for a client of this protocol; empty for an unknown model. */
-  targetsFor(model: string, client: Protocol): Target[];
+  targetsFor(model: string, client: Protocol): readonly Target[];
   /** The process's metrics; register with `getSingleMetric` first, since a reload applies plugins again. */
   readonly metrics: MetricsRegistry;
   readonly logger: Logger;

@@ -58,7 +58,7 @@ export async function tollgateTarget({ vendor, folder, project }: Place): Promis
   const port = await freePort();
   const origin = `http://127.0.0.1:${port}`;
   const command = process.execPath;
-  const cli = join(project, 'core/cli.ts');
+  const cli = join(project, 'core/cli.js');
   const data = (attempt: number): string => join(folder, `data-${attempt}`);
   const environment = (attempt: number): Record<string, string> => ({
     PORT: String(port),

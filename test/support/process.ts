@@ -38,7 +38,7 @@ async function freePort(): Promise<number> {
 
 function launch(words: readonly string[], environment: Readonly<Record<string, string>>): { child: ChildProcess; finished: Promise<Finished>; printed: () => string } {
   const { PATH = '', HOME = '' } = process.env;
-  const child = spawn(process.execPath, [join(root, 'core/cli.ts'), ...words], { cwd: root, env: { PATH, HOME, ...environment } });
+  const child = spawn(process.execPath, [join(root, 'core/cli.js'), ...words], { cwd: root, env: { PATH, HOME, ...environment } });
   let [output, errors] = ['', ''];
   child.stdout.on('data', (chunk) => (output += chunk));
   child.stderr.on('data', (chunk) => (errors += chunk));

@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 /**
  * The entry: what Node makes of the sources is kept from one start to the next, which halves the time to the first
- * call and saves the memory of stripping their types. It has to be asked for before anything else is loaded.
+ * call. It has to be asked for before anything else is loaded, and in JavaScript: a single file whose types were to
+ * be stripped at every start would bring the stripper into memory.
  */
 import { constants, enableCompileCache } from 'node:module';
 
