@@ -21,7 +21,6 @@ export const errorTable = {
   forbidden: { status: 403, retry: false },
   not_found: { status: 404, retry: false },
   model_not_found: { status: 404, retry: false },
-  method_not_allowed: { status: 405, retry: false },
   conflict: { status: 409, retry: true },
   body_too_large: { status: 413, retry: false },
   unsupported_media_type: { status: 415, retry: false },

@@ -56,12 +56,6 @@ export class Reply {
     this.#beat = setInterval(() => void this.write(text), milliseconds).unref();
   }
 
-  /** Stops every sign of life; the client is gone. */
-  abandon(): void {
-    clearInterval(this.#beat);
-    this.#response.destroy();
-  }
-
   /** From now on keeps what is sent, up to `limit` bytes. */
   record(limit: number): void {
     this.#tape = { bytes: [], room: limit, whole: true };

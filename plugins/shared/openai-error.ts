@@ -21,7 +21,6 @@ const wording: Readonly<Record<ErrorCode, Words>> = {
   forbidden: { type: 'invalid_request_error', code: 'permission_denied' },
   not_found: { type: 'invalid_request_error', code: 'not_found' },
   model_not_found: { type: 'invalid_request_error', code: 'model_not_found' },
-  method_not_allowed: { type: 'invalid_request_error', code: 'method_not_supported' },
   conflict: { type: 'invalid_request_error', code: 'conflict' },
   body_too_large: { type: 'invalid_request_error', code: 'request_too_large' },
   unsupported_media_type: { type: 'invalid_request_error', code: 'unsupported_media_type' },

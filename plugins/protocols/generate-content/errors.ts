@@ -22,7 +22,6 @@ const wording: Readonly<Record<ErrorCode, Words>> = {
   forbidden: { code: 403, status: 'PERMISSION_DENIED' },
   not_found: { code: 404, status: 'NOT_FOUND' },
   model_not_found: { code: 404, status: 'NOT_FOUND' },
-  method_not_allowed: { code: 405, status: 'UNIMPLEMENTED' },
   conflict: { code: 409, status: 'ABORTED' },
   body_too_large: { code: 413, status: 'INVALID_ARGUMENT' },
   unsupported_media_type: { code: 415, status: 'INVALID_ARGUMENT' },

@@ -22,7 +22,6 @@ const wording: Readonly<Record<ErrorCode, Words>> = {
   forbidden: { type: 'permission_error' },
   not_found: { type: 'not_found_error' },
   model_not_found: { type: 'not_found_error' },
-  method_not_allowed: { type: 'invalid_request_error' },
   conflict: { type: 'conflict_error' },
   body_too_large: { type: 'request_too_large' },
   unsupported_media_type: { type: 'invalid_request_error' },

@@ -28,8 +28,8 @@ export function readItems(input: WireRequest['input'], assistantItems: Assistant
 }
 
 function readItem(value: unknown, at: string, assistantItems: AssistantItems): ReadItem {
-  const any = checkWire(anyItemWire, value, at);
-  switch (any.type ?? (any.role === undefined && any.id !== undefined ? 'item_reference' : 'message')) {
+  const given = checkWire(anyItemWire, value, at);
+  switch (given.type ?? (given.role === undefined && given.id !== undefined ? 'item_reference' : 'message')) {
     case 'message':
       return { kind: 'message', item: readMessage(value, at, assistantItems) };
     case 'function_call':
@@ -51,7 +51,7 @@ function readItem(value: unknown, at: string, assistantItems: AssistantItems): R
     case 'item_reference':
       throw new GatewayError('unsupported_parameter', `"${at}" refers to an item that is kept elsewhere, and the gateway is stateless: send the item itself.`, { param: at });
     default:
-      return { kind: 'other', item: any };
+      return { kind: 'other', item: given };
   }
 }
 
