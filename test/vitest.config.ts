@@ -1,0 +1,13 @@
+/** How the tests are run: from the project's root, patient with a busy machine, and with properties drawn alike each time. */
+import { join } from 'node:path';
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    root: join(import.meta.dirname, '..'),
+    include: ['test/**/*.test.ts'],
+    setupFiles: [join(import.meta.dirname, 'support/seed.ts')],
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
+  },
+});
