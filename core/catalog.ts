@@ -11,7 +11,7 @@ import type { Provider } from './provider.ts';
 const modality = z.enum(['text', 'image', 'audio', 'video', 'pdf', 'file']);
 
 /** What a model can be asked for, beyond plain text: encoders fit a request to these. */
-export const capabilitiesSchema = z.strictObject({
+const capabilitiesSchema = z.strictObject({
   tools: z.boolean().default(true),
   structuredOutput: z.boolean().default(true),
   /** False where the vendor answers 400 to temperature, top_p and their like. */

@@ -22,7 +22,7 @@ export function answerHead({ attempt, call }: Routed, losses: readonly Loss[], e
 }
 
 /** How a client is told whether to come again, beside the body its protocol has for the error. */
-export function errorHead(error: GatewayError): Record<string, string> {
+function errorHead(error: GatewayError): Record<string, string> {
   return {
     'content-type': 'application/json',
     ...(error.retry ? {} : { 'x-should-retry': 'false' }),

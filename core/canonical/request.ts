@@ -18,7 +18,7 @@ const cacheSchema = z.strictObject({ ttl: z.enum(['5m', '30m', '1h']).optional()
 const origin = { at: z.string().optional() };
 const side = { cache: cacheSchema.optional(), ...bag, ...origin };
 
-export const mediaSourceSchema = z.discriminatedUnion('type', [
+const mediaSourceSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('base64'), data: z.string() }),
   z.strictObject({ type: z.literal('url'), url: z.string() }),
   /** A file kept by a vendor: only that vendor can read it. */
@@ -73,10 +73,10 @@ const toolResultBlock = z.strictObject({
 /** An item only its own protocol understands (a hosted tool's call, executed code): kept whole, in order. */
 const foreignBlock = z.strictObject({ type: z.literal('foreign'), protocol: z.string(), value: z.unknown(), ...side });
 
-export const blockSchema = z.discriminatedUnion('type', [textBlock, mediaBlock, refusalBlock, reasoningBlock, toolCallBlock, toolResultBlock, foreignBlock]);
+const blockSchema = z.discriminatedUnion('type', [textBlock, mediaBlock, refusalBlock, reasoningBlock, toolCallBlock, toolResultBlock, foreignBlock]);
 export type Block = z.infer<typeof blockSchema>;
 
-export const turnSchema = z.strictObject({
+const turnSchema = z.strictObject({
   role: z.enum(['system', 'developer', 'user', 'assistant', 'tool']),
   blocks: z.array(blockSchema),
   name: z.string().optional(),
@@ -107,10 +107,10 @@ const customTool = z.strictObject({
 /** A tool the vendor runs itself; `kind` where several vendors have one alike. */
 const hostedTool = z.strictObject({ type: z.literal('hosted'), protocol: z.string(), kind: z.enum(['web-search', 'other']), value: z.unknown(), ...side });
 
-export const toolSchema = z.discriminatedUnion('type', [functionTool, customTool, hostedTool]);
+const toolSchema = z.discriminatedUnion('type', [functionTool, customTool, hostedTool]);
 export type Tool = z.infer<typeof toolSchema>;
 
-export const toolChoiceSchema = z.strictObject({
+const toolChoiceSchema = z.strictObject({
   mode: z.enum(['auto', 'none', 'required', 'one', 'subset']),
   /** The tools meant by `one` and `subset`. */
   names: z.array(z.string()).optional(),

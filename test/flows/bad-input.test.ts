@@ -40,9 +40,16 @@ describe('a body', () => {
   it('over the limit is refused as too large, whether it says its length or not', async () => {
     const large = JSON.stringify({ model, messages: [{ role: 'user', content: 'a'.repeat(30_000) }] });
     expect(await refusalOf(large)).toMatchObject({ status: 413 });
-    const endless = new ReadableStream<Uint8Array>({ pull: (controller) => controller.enqueue(Buffer.alloc(5000, 'a')) });
-    const response = await fetch(`${house.gateway.url}/v1/chat/completions`, { method: 'POST', body: endless, headers: { authorization: `Bearer ${house.key}` }, duplex: 'half' }).catch(() => undefined);
-    if (response) expect(response.status).toBe(413);
+    const { port } = new URL(house.gateway.url);
+    const answer = await new Promise<string>((resolve) => {
+      const socket = connect(Number(port), '127.0.0.1', () => {
+        socket.write(`POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${house.key}\r\ntransfer-encoding: chunked\r\n\r\n`);
+        for (let index = 0; index < 5; index += 1) socket.write(`1388\r\n${'a'.repeat(5000)}\r\n`);
+      });
+      socket.on('error', () => undefined);
+      socket.once('data', (data) => (socket.destroy(), resolve(data.toString())));
+    });
+    expect(answer).toMatch(/^HTTP\/1\.1 413/);
   });
 
   it('that is compressed is refused, saying so', async () => {
@@ -121,8 +128,10 @@ describe('an address', () => {
       socket.once('data', (data) => (socket.destroy(), resolve(data.toString())));
     });
     expect(answer).toMatch(/^HTTP\/1\.1 401/);
-    const half = connect(Number(port), '127.0.0.1', () => half.write('POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer x\r\ncontent-length: 50\r\n\r\n{"a'));
+    const ended = house.gateway.ends.length;
+    const half = connect(Number(port), '127.0.0.1', () => half.write(`POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${house.key}\r\ncontent-length: 50\r\n\r\n{"a`));
     await new Promise((resolve) => setTimeout(resolve, 50));
     half.destroy();
+    expect((await house.gateway.ended(ended + 1))[ended]).toMatchObject({ type: 'refused', error: { code: 'client_gone' } });
   });
 });
