@@ -1,0 +1,34 @@
+/** The four text protocols side by side, for tests that go from each to each: how a body is read, and a model for the other end. */
+import type { ClientCall, ClientHeaders, Match, Model, Protocol } from '../../core/index.ts';
+import { protocol as chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
+import { protocol as responses } from '../../plugins/protocols/responses/index.ts';
+import * as chatBodies from '../chat-completions/bodies.ts';
+import * as generateBodies from '../generate-content/bodies.ts';
+import * as messagesBodies from '../messages/bodies.ts';
+import * as responsesBodies from '../responses/bodies.ts';
+import { wires, type Wire } from './replaying-vendor.ts';
+
+export { wires, type Wire };
+
+export interface Family {
+  readonly protocol: Protocol;
+  readonly headers: ClientHeaders;
+  /** What the path of a call tells. */
+  match(stream: boolean): Match;
+  /** A model of the wire's own vendor that can do everything. */
+  readonly model: Model;
+}
+
+export const families: Readonly<Record<Wire, Family>> = {
+  'chat-completions': { protocol: chatCompletions, headers: {}, match: () => ({ operation: 'generate' }), model: chatBodies.modelWith() },
+  responses: { protocol: responses, headers: {}, match: () => ({ operation: 'generate' }), model: responsesBodies.modelWith() },
+  messages: { protocol: messagesBodies.protocol, headers: messagesBodies.version, match: () => ({ operation: 'generate' }), model: messagesBodies.modelWith() },
+  'generate-content': { protocol: generateBodies.protocol, headers: {}, match: (stream) => generateBodies.matchOf(stream), model: generateBodies.modelWith() },
+};
+
+/** A body as its family's client side reads it. */
+export function readCall(wire: Wire, body: unknown, stream = false): ClientCall {
+  const { protocol, headers, match } = families[wire];
+  const text = JSON.stringify(body);
+  return protocol.client.read(JSON.parse(text), text, match(stream), headers);
+}
