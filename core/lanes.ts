@@ -46,7 +46,7 @@ export async function encodeBody(hooks: CoreHooks, exchange: Routed, verbatim: b
   const { count } = attempt.target.protocol;
   const { body, losses } = count && exchange.operation === 'count' ? count.encodeRequest(request, model) : upstream.encodeRequest(request, model, grant.outputLimit);
   const { fieldNames } = exchange.protocol.client;
-  return { body: JSON.stringify(body), losses: losses.map(({ path, reason }) => ({ path: clientPath(path, request, fieldNames), reason })) };
+  return { body: JSON.stringify(body), losses: losses.map((loss) => ({ ...loss, path: clientPath(loss.path, request, fieldNames) })) };
 }
 
 /**
@@ -58,7 +58,7 @@ export function crossReply(hooks: CoreHooks, exchange: Routed, response: Upstrea
   const { target } = attempt;
   const streamed = String(response.headers['content-type'] ?? '').includes('text/event-stream');
   if (verbatim && streamed === call.stream) return streamed ? verbatimStream(exchange, response, tally) : verbatimReply(exchange, response, tally);
-  const context: ReplyContext = { id: exchange.id, model: target.model.id, created: Math.floor(exchange.receivedAt / 1000), call };
+  const context: ReplyContext = { id: exchange.id, model: target.model.id, created: Math.floor(exchange.receivedAt / 1000), call, lost: (kind, reason) => tally.lost(kind, reason) };
   const decoded = streamed ? streamedEvents(target.protocol, exchange, response, tally) : repliedEvents(target.protocol, exchange, response, tally);
   const events = hooks.transformStream.call(decoded, exchange);
   return call.stream ? translatedStream(protocol, context, events) : translatedReply(protocol, context, events);

@@ -5,11 +5,32 @@
 import type { CanonicalRequest } from './canonical/request.ts';
 import { GatewayError } from './errors.ts';
 
+/** What became of a thing that could not be said as it was: a closed set, since metrics count by it. */
+export const lossCodes = [
+  /** The target's protocol has no place for it. */
+  'unsupported',
+  /** The protocol has, but this model does not take it. */
+  'model',
+  /** It was said in another way, or only in part. */
+  'approximated',
+  /** Only the vendor that the client had in mind knows it. */
+  'vendor',
+  /** It is sealed for another vendor. */
+  'state',
+  /** It was left out so that the rest fits into the model. */
+  'truncated',
+  /** It is a part of the reply that the client's protocol has no place for. */
+  'reply',
+] as const;
+
+export type LossCode = (typeof lossCodes)[number];
+
 export interface Loss {
-  /** The field that is lost, as the client wrote it: `tools[2].strict`. */
+  /** The field that is lost, as the client wrote it: `tools[2].strict`; of a reply, the kind of thing: `reply.audio`. */
   readonly path: string;
   /** Why, in a few words fit for a caller. */
   readonly reason: string;
+  readonly code: LossCode;
 }
 
 const headerBudget = 2048;

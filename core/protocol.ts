@@ -79,6 +79,8 @@ export interface ReplyContext {
   /** Unix seconds. */
   readonly created: number;
   readonly call: ClientCall;
+  /** Passed what kind of thing of the reply the client's protocol has no place for (`audio`, `candidates[1]`), and why; absent where nobody listens. */
+  readonly lost?: (kind: string, reason: string) => void;
 }
 
 /** Turns canonical events into the client's stream: an event in, finished frames out (often none, sometimes several). */

@@ -5,6 +5,10 @@
 import type { CanonicalEvent } from './canonical/events.ts';
 import type { Usage } from './canonical/usage.ts';
 import { GatewayError } from './errors.ts';
+import type { Loss } from './loss.ts';
+
+/** A reply is told to have lost so many kinds of things at most: no vendor's stream fills the memory. */
+const mostLosses = 50;
 
 /** Statuses that are about the caller's own content: only then may the vendor's words be shown. */
 const callersFault = new Set([400, 413, 422]);
@@ -16,7 +20,14 @@ export class Tally {
   deliveredBytes = 0;
   /** Whether `response-end` came. */
   complete = false;
+  /** What the client's protocol had no place for. */
+  readonly losses: Loss[] = [];
   readonly #finished = new Set<number>();
+
+  lost(kind: string, reason: string): void {
+    const path = `reply.${kind}`;
+    if (this.losses.length < mostLosses && !this.losses.some((loss) => loss.path === path)) this.losses.push({ path, reason, code: 'reply' });
+  }
 
   /** Whether every candidate has finished, though the stream may go on. */
   hasFinished(candidates: number): boolean {

@@ -32,7 +32,7 @@ function metricsIn(registry: Registry) {
     attempts: count('tollgate_upstream_attempts_total', ['provider', 'outcome'], 'Attempts at a provider: ok, or why there was no whole reply.'),
     aborts: count('tollgate_client_aborts_total', ['phase'], 'Clients that left: before a provider was asked, while waiting for it, or during the reply.'),
     refusals: count('tollgate_refusals_total', ['code'], 'Calls refused before any provider was asked.'),
-    dropped: count('tollgate_dropped_fields_total', ['protocol'], 'Request fields that a target could not be given.'),
+    dropped: count('tollgate_dropped_fields_total', ['protocol', 'code'], 'Parts of requests and replies that could not be said as they were, by the client\'s protocol and the kind of loss.'),
   };
 }
 
@@ -87,7 +87,7 @@ function countEnd(metrics: Metrics, end: End, host: Host): void {
   metrics.requests.inc({ ...place, code: codeOf(end, phase !== undefined) });
   metrics.duration.observe(place, end.duration / 1000);
   if (phase) metrics.aborts.inc({ phase });
-  if (end.losses.length > 0) metrics.dropped.inc({ protocol }, end.losses.length);
+  for (const { code } of end.losses) metrics.dropped.inc({ protocol, code });
   if (end.type === 'refused') metrics.refusals.inc({ code: end.error.code });
   if (end.type === 'failed' || end.type === 'answered') countCharge(metrics, end, { model, provider });
   if (end.type === 'answered' && end.exchange.call.stream) {

@@ -72,7 +72,7 @@ export function foreignFields(request: CanonicalRequest, protocol: string): Loss
     for (const [owner, fields] of Object.entries(thing.vendor)) {
       if (owner === protocol) continue;
       for (const [name, value] of Object.entries(fields)) {
-        if (!saysNothing(value)) losses.push({ path: path ? `${path}.${name}` : name, reason: `only ${owner} has it` });
+        if (!saysNothing(value)) losses.push({ path: path ? `${path}.${name}` : name, reason: `only ${owner} has it`, code: 'vendor' });
       }
     }
   };

@@ -2,11 +2,11 @@ import { expect, it } from 'vitest';
 import { clientPath, lossHeader, lossRefusal } from '../../core/loss.ts';
 
 it('names each lost field by its path', () => {
-  expect(lossHeader([{ path: 'tools[2].strict', reason: 'x' }, { path: 'messages[0].name', reason: 'y' }])).toBe('tools[2].strict,messages[0].name');
+  expect(lossHeader([{ path: 'tools[2].strict', reason: 'x', code: 'unsupported' }, { path: 'messages[0].name', reason: 'y', code: 'unsupported' }])).toBe('tools[2].strict,messages[0].name');
 });
 
 it('stops at 2 kB and counts the rest', () => {
-  const losses = Array.from({ length: 300 }, (_, index) => ({ path: `messages[${index}].name`, reason: 'no names' }));
+  const losses = Array.from({ length: 300 }, (_, index) => ({ path: `messages[${index}].name`, reason: 'no names', code: 'unsupported' as const }));
   const header = lossHeader(losses);
   const told = header.split(',').length - 1;
   expect(Buffer.byteLength(header)).toBeLessThanOrEqual(2048 + 5);
@@ -14,11 +14,11 @@ it('stops at 2 kB and counts the rest', () => {
 });
 
 it('never lets a path break the header', () => {
-  expect(lossHeader([{ path: 'a\r\nset-cookie: b é', reason: '' }])).toBe('a??set-cookie:?b??');
+  expect(lossHeader([{ path: 'a\r\nset-cookie: b é', reason: '', code: 'unsupported' }])).toBe('a??set-cookie:?b??');
 });
 
 it('names the first lost field as the one at fault when a call is refused', () => {
-  expect(lossRefusal([{ path: 'seed', reason: 'no seed there' }], 'a/b')).toMatchObject({ code: 'unsupported_parameter', details: { param: 'seed' } });
+  expect(lossRefusal([{ path: 'seed', reason: 'no seed there', code: 'unsupported' }], 'a/b')).toMatchObject({ code: 'unsupported_parameter', details: { param: 'seed' } });
 });
 
 it('tells a loss where the client wrote it', () => {

@@ -128,8 +128,10 @@ describe('an answered call', () => {
 
   it('tells how many fields were dropped on its way', async () => {
     const host = watched();
-    const losses = [{ path: 'tools[2].strict', reason: 'unknown' }, { path: 'seed', reason: 'unknown' }];
-    expect(await samplesAfter(host, answered(host, { losses }))).toContain('tollgate_dropped_fields_total{protocol="plain"} 2');
+    const losses = [{ path: 'tools[2].strict', reason: 'unknown', code: 'model' }, { path: 'seed', reason: 'unknown', code: 'model' }, { path: 'reply.audio', reason: 'no place', code: 'reply' }] as const;
+    const samples = await samplesAfter(host, answered(host, { losses }));
+    expect(samples).toContain('tollgate_dropped_fields_total{protocol="plain",code="model"} 2');
+    expect(samples).toContain('tollgate_dropped_fields_total{protocol="plain",code="reply"} 1');
   });
 });
 

@@ -75,7 +75,7 @@ export const plainProtocol: Protocol = {
     retarget: (text) => text,
     encodeRequest(request, model, outputLimit) {
       const prompt = request.turns.flatMap(({ blocks }) => blocks.flatMap((block) => (block.type === 'text' ? [block.text] : []))).join('\n');
-      const losses = request.temperature === undefined ? [] : [{ path: 'temperature', reason: 'plain has no temperature' }];
+      const losses = request.temperature === undefined ? [] : [{ path: 'temperature', reason: 'plain has no temperature', code: 'unsupported' as const }];
       const limit = outputLimit ?? request.outputLimit;
       return { body: { model: model.upstream, prompt, stream: request.stream, ...(limit === undefined ? {} : { limit }) }, losses };
     },

@@ -99,7 +99,7 @@ function encodeAssistant(turn: Turn, placed: readonly Placed[], encoding: Encodi
       if (part) spoken.push(part);
     } else if (block.type === 'reasoning') {
       if (isReplayable(block, encoding)) reasoning.push(block);
-      else encoding.lose(path, 'reasoning is only given back to the vendor it came from');
+      else encoding.lose(path, 'reasoning is only given back to the vendor it came from', 'state');
     } else if (block.type === 'refusal') {
       if (bag.form(block).includes('field') || (!encoding.own && encoding.extras)) fields['refusal'] = block.text;
       else spoken.push(encoding.own ? overlay(bag.fields(block), { type: 'refusal', refusal: block.text }) : { type: 'text', text: block.text });
@@ -136,7 +136,7 @@ function encodeCall({ block, path }: Placed<ToolCall>, { own, extras, owner, los
   const name = own ? block.name : fitName(block.name);
   if (namespace !== undefined) lose(`${path}.namespace`, 'chat-completions has no namespaces for tools');
   const kept = opaque.filter(({ vendor }) => vendor === owner || vendor === '');
-  if (kept.length < opaque.length) lose(`${path}.opaque`, 'sealed state is only given back to the vendor it came from');
+  if (kept.length < opaque.length) lose(`${path}.opaque`, 'sealed state is only given back to the vendor it came from', 'state');
   const signatures = Object.fromEntries(kept.map(({ vendor, value }) => [vendor, { thought_signature: value }]));
   const extra = kept.length > 0 ? { extra_content: signatures } : {};
   if (custom && (own || extras)) return overlay(bag.fields(block), { id, type: 'custom', custom: { name, input: text }, ...extra });

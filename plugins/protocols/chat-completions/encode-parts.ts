@@ -3,6 +3,7 @@
  * content without which the answer would be worthless (a video, another vendor's file) refuses the call.
  */
 import { GatewayError, type Block } from '../../../core/index.ts';
+import type { Lose } from '../../shared/losses.ts';
 import { overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { fileVendor } from './decode-messages.ts';
@@ -16,7 +17,7 @@ export interface Encoding {
   readonly extras: boolean;
   /** The owner of the model: the only one who understands state that was sealed for it. */
   readonly owner: string;
-  lose(path: string, reason: string): void;
+  readonly lose: Lose;
 }
 
 type TextBlock = Extract<Block, { type: 'text' }>;
@@ -25,7 +26,7 @@ export type ContentBlock = TextBlock | MediaBlock;
 function cacheMark({ cache }: ContentBlock, path: string, { own, extras, lose }: Encoding): Fields | undefined {
   if (!cache) return undefined;
   if (!extras) {
-    lose(`${path}.cache`, 'the model takes no cache marks');
+    lose(`${path}.cache`, 'the model takes no cache marks', 'model');
     return undefined;
   }
   if (own || cache.ttl === undefined || cache.ttl === '30m') return { mode: 'explicit', ttl: cache.ttl };

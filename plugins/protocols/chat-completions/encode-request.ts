@@ -2,7 +2,8 @@
  * A canonical request as a body of this wire, fitted to what the model can take. What this protocol read itself is
  * restored as it stood; what has no place here is told as lost, by its canonical path.
  */
-import type { CanonicalRequest, EncodedRequest, Loss, Model } from '../../../core/index.ts';
+import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/index.ts';
+import { noteLosses } from '../../shared/losses.ts';
 import { effortFor, nearestEffort } from '../../shared/reasoning-effort.ts';
 import { foreignFields, overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
@@ -18,14 +19,14 @@ declare global {
 }
 
 export function encodeRequest(request: CanonicalRequest, model: Model, outputLimit: number | undefined): EncodedRequest {
-  const losses: Loss[] = [];
+  const { losses, lose } = noteLosses();
   const own = bag.form(request).includes('read');
   const { capabilities } = model;
   const encoding: Encoding = {
     own,
     extras: own || capabilities.chatExtras,
     owner: model.id.slice(0, model.id.indexOf('/')),
-    lose: (path, reason) => void losses.push({ path, reason }),
+    lose,
   };
   const limit = outputLimit ?? request.outputLimit;
   const body = overlay(fitting(bag.fields(request), model, encoding), {
@@ -64,7 +65,7 @@ function fitting(fields: Fields, model: Model, { lose }: Encoding): Fields {
   return Object.fromEntries(
     Object.entries(fields).filter(([name, value]) => {
       const fits = value === null || takes(model, name);
-      if (!fits) lose(name, 'the model does not take it');
+      if (!fits) lose(name, 'the model does not take it', 'model');
       return fits;
     }),
   );
@@ -74,7 +75,7 @@ function encodeSampling(request: CanonicalRequest, model: Model, { lose }: Encod
   const form = bag.form(request);
   const { stop, logprobs, seed } = request;
   if (request.topK !== undefined) lose('topK', 'chat-completions has no such field');
-  if (stop && stop.length > mostStops) lose('stop', `chat-completions takes ${mostStops} stop sequences, the others are left out`);
+  if (stop && stop.length > mostStops) lose('stop', `chat-completions takes ${mostStops} stop sequences, the others are left out`, 'approximated');
   const [only] = stop ?? [];
   const rows = [
     ['temperature', 'temperature', request.temperature],
@@ -90,7 +91,7 @@ function encodeSampling(request: CanonicalRequest, model: Model, { lose }: Encod
   for (const [path, field, value] of rows) {
     if (value === undefined) continue;
     if (takes(model, field)) fields[field] = value;
-    else lose(path, 'the model does not take it');
+    else lose(path, 'the model does not take it', 'model');
   }
   return fields;
 }
@@ -105,21 +106,21 @@ function encodeReasoning(request: CanonicalRequest, { capabilities }: Model, { o
   const { style, efforts } = capabilities.reasoning;
   const wanted = effort ?? (budget === undefined ? undefined : effortFor(budget));
   if (style === 'none') {
-    if (wanted !== undefined && wanted !== 'none') lose('reasoning', 'the model does not reason');
+    if (wanted !== undefined && wanted !== 'none') lose('reasoning', 'the model does not reason', 'model');
     return {};
   }
   if (display === 'none') lose('reasoning.display', 'chat-completions cannot ask for hidden reasoning');
   if (wanted === undefined) return {};
   const sent = nearestEffort(wanted, own ? undefined : efforts);
-  if (effort === undefined || budget !== undefined) lose('reasoning.budget', `sent as effort "${sent}"`);
-  else if (sent !== wanted) lose('reasoning.effort', `sent as "${sent}"`);
+  if (effort === undefined || budget !== undefined) lose('reasoning.budget', `sent as effort "${sent}"`, 'approximated');
+  else if (sent !== wanted) lose('reasoning.effort', `sent as "${sent}"`, 'approximated');
   return { reasoning_effort: sent };
 }
 
 function encodeFormat({ format }: CanonicalRequest, { capabilities }: Model, { lose }: Encoding): Fields | undefined {
   if (!format || format.type === 'text') return format && { type: 'text' };
   if (!capabilities.structuredOutput) {
-    lose('format', 'the model has no structured output');
+    lose('format', 'the model has no structured output', 'model');
     return undefined;
   }
   if (format.type === 'json') return { type: 'json_object' };
@@ -140,7 +141,7 @@ function encodeExtras(request: CanonicalRequest, { extras, lose }: Encoding): Fi
   for (const [path, field, value] of rows) {
     if (value === undefined) continue;
     if (extras) fields[field] = value;
-    else lose(path, 'the model does not take it');
+    else lose(path, 'the model does not take it', 'model');
   }
   return fields;
 }

@@ -10,7 +10,7 @@ export function encodeTools(request: CanonicalRequest, model: Model, encoding: E
   const { capabilities, supportedParameters } = model;
   const { lose } = encoding;
   if (!capabilities.tools) {
-    if (request.tools?.length) lose('tools', 'the model takes no tools');
+    if (request.tools?.length) lose('tools', 'the model takes no tools', 'model');
     return {};
   }
   const form = bag.form(request);
@@ -22,7 +22,7 @@ export function encodeTools(request: CanonicalRequest, model: Model, encoding: E
     else if (tool.protocol === protocolName && bag.form(tool).includes('options')) search = tool.value;
     else if (tool.protocol === protocolName && isObject(tool.value)) tools.push(tool.value);
     else if (tool.kind === 'web-search' && supportedParameters.includes('web_search_options')) search = {};
-    else lose(path, `${tool.protocol} has a tool of its own here`);
+    else lose(path, `${tool.protocol} has a tool of its own here`, 'vendor');
   }
   // A choice among no tools is refused by vendors; a client of this protocol is left to hear that itself.
   if (!encoding.own && tools.length === 0) return { web_search_options: search };

@@ -1,5 +1,6 @@
 /** The fields of `generationConfig`, fitted to what the model can take. */
-import type { CanonicalRequest, Loss, Model } from '../../../core/index.ts';
+import type { CanonicalRequest, Model } from '../../../core/index.ts';
+import type { Lose } from '../../shared/losses.ts';
 import { efforts, effortFor, nearestEffort } from '../../shared/reasoning-effort.ts';
 import type { Fields } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
@@ -37,7 +38,7 @@ function fitsSeed(seed: CanonicalRequest['seed']): boolean {
 function encodeSampling(request: CanonicalRequest, model: Model, encoding: Encoding): Fields {
   const { seed, stop } = request;
   const { lose } = encoding;
-  if (stop && stop.length > mostStops) lose('stop', `generate-content takes ${mostStops} stop sequences, the others are left out`);
+  if (stop && stop.length > mostStops) lose('stop', `generate-content takes ${mostStops} stop sequences, the others are left out`, 'approximated');
   if (seed !== undefined && !fitsSeed(seed)) lose('seed', 'generate-content takes seeds of 32 bits');
   const rows = [
     ['temperature', 'temperature', 'temperature', request.temperature],
@@ -52,7 +53,7 @@ function encodeSampling(request: CanonicalRequest, model: Model, encoding: Encod
   for (const [path, field, parameter, value] of rows) {
     if (value === undefined) continue;
     if (takes(model, parameter, encoding)) fields[field] = value;
-    else lose(path, 'the model does not take it');
+    else lose(path, 'the model does not take it', 'model');
   }
   return fields;
 }
@@ -60,7 +61,7 @@ function encodeSampling(request: CanonicalRequest, model: Model, encoding: Encod
 function encodeLogprobs({ logprobs }: CanonicalRequest, model: Model, encoding: Encoding): Fields {
   if (!logprobs) return {};
   if (takes(model, 'logprobs', encoding)) return { responseLogprobs: true, logprobs: logprobs.top };
-  encoding.lose('logprobs', 'the model does not take it');
+  encoding.lose('logprobs', 'the model does not take it', 'model');
   return {};
 }
 
@@ -74,12 +75,12 @@ function encodeFormat(request: CanonicalRequest, { capabilities }: Model, { own,
     const responseSchema = openApiOf(bag.form(format), format.schema);
     return responseSchema === undefined ? { ...json, responseJsonSchema: format.schema } : { ...json, responseSchema };
   }
-  if (!capabilities.structuredOutput) lose('format', 'the model has no structured output');
-  else if (!modern && tools?.length) lose('format', 'the model has no structured output beside tools');
+  if (!capabilities.structuredOutput) lose('format', 'the model has no structured output', 'model');
+  else if (!modern && tools?.length) lose('format', 'the model has no structured output beside tools', 'model');
   else if (format.type === 'json') return json;
   else {
     const { name: title, description } = format;
-    const schema = fitSchema(format.schema, (reason) => lose('format.schema', reason));
+    const schema = fitSchema(format.schema, (reason) => lose('format.schema', reason, 'approximated'));
     // What a schema is called has no other place here.
     return { ...json, responseJsonSchema: { ...(title === undefined ? {} : { title }), ...(description === undefined ? {} : { description }), ...schema } };
   }
@@ -106,7 +107,7 @@ function encodeThinking(request: CanonicalRequest, model: Model, encoding: Encod
   const { style } = model.capabilities.reasoning;
   const wanted = effort ?? (budget === undefined ? undefined : effortFor(budget));
   if (style === 'none') {
-    if (wanted !== undefined && wanted !== 'none') encoding.lose('reasoning', 'the model does not reason');
+    if (wanted !== undefined && wanted !== 'none') encoding.lose('reasoning', 'the model does not reason', 'model');
     return undefined;
   }
   const depth = style === 'budget' ? thinkingBudget(reasoning, model, encoding.lose) : thinkingLevel(reasoning, wanted, model, encoding.lose);
@@ -124,21 +125,19 @@ function restoreThinking({ effort, budget, display }: Reasoning, form: readonly 
   };
 }
 
-type Lose = (path: Loss['path'], reason: Loss['reason']) => void;
-
 /** A budget is what was asked for, or what the effort amounts to, within the model's own bounds. */
 function thinkingBudget({ effort, budget }: Reasoning, { capabilities }: Model, lose: Lose): Fields {
   const { budget: bounds = {}, canDisable = true } = capabilities.reasoning;
   const { min = 0, max = Infinity } = bounds;
   const asked = budget ?? efforts.find(({ name }) => name === effort)?.budget;
   if (asked === undefined) {
-    if (effort !== undefined) lose('reasoning.effort', 'the model has no such effort');
+    if (effort !== undefined) lose('reasoning.effort', 'the model has no such effort', 'model');
     return {};
   }
   // None at all is allowed beside the least of a model that can do without.
   const sent = asked < 0 ? -1 : asked === 0 && canDisable ? 0 : Math.min(Math.max(asked, min, 1), max);
-  if (Number.isFinite(asked) && sent !== asked && budget !== undefined) lose('reasoning.budget', `sent as ${sent}`);
-  if (budget === undefined && asked === 0 && sent > 0) lose('reasoning.effort', `sent as a budget of ${sent}`);
+  if (Number.isFinite(asked) && sent !== asked && budget !== undefined) lose('reasoning.budget', `sent as ${sent}`, 'approximated');
+  if (budget === undefined && asked === 0 && sent > 0) lose('reasoning.effort', `sent as a budget of ${sent}`, 'approximated');
   return { thinkingBudget: Number.isFinite(sent) ? sent : undefined };
 }
 
@@ -149,11 +148,11 @@ function thinkingLevel({ effort, budget }: Reasoning, wanted: string | undefined
   const { efforts: known = levels } = capabilities.reasoning;
   const level = nearestEffort(wanted, known);
   if (!known.includes(level)) {
-    lose('reasoning.effort', 'the model has no such effort');
+    lose('reasoning.effort', 'the model has no such effort', 'model');
     return {};
   }
-  if (budget !== undefined && effort === undefined) lose('reasoning.budget', `sent as level "${level}"`);
-  else if (budget !== undefined) lose('reasoning.budget', 'the model takes a level');
-  if (effort !== undefined && level !== effort) lose('reasoning.effort', `sent as "${level}"`);
+  if (budget !== undefined && effort === undefined) lose('reasoning.budget', `sent as level "${level}"`, 'approximated');
+  else if (budget !== undefined) lose('reasoning.budget', 'the model takes a level', 'model');
+  if (effort !== undefined && level !== effort) lose('reasoning.effort', `sent as "${level}"`, 'approximated');
   return { thinkingLevel: level };
 }

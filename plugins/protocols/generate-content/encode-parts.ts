@@ -18,7 +18,7 @@ const notTheirs = 'sealed state is only given back to the vendor it came from';
 function signatureOf(block: { opaque?: Opaque[] | undefined } & Parameters<typeof bag.form>[0], path: string, { native, lose }: Encoding): string | undefined {
   const { opaque = [] } = block;
   const kept = native ? opaque.filter(isNative) : [];
-  if (kept.length < opaque.length) lose(`${path}.opaque`, notTheirs);
+  if (kept.length < opaque.length) lose(`${path}.opaque`, notTheirs, 'state');
   return restoreSignature(kept, bag.form(block));
 }
 
@@ -39,7 +39,7 @@ export function encodeBlock(block: Exclude<Block, ToolResult>, path: string, enc
       return [encodeCall(block, path, encoding)];
     case 'foreign':
       if (block.protocol === protocolName && isObject(block.value)) return [block.value];
-      lose(path, `only ${block.protocol} has it`);
+      lose(path, `only ${block.protocol} has it`, 'vendor');
       return [];
   }
 }
@@ -57,7 +57,7 @@ function encodeReasoning(block: Extract<Block, { type: 'reasoning' }>, path: str
   const form = bag.form(block);
   const theirs = opaque.every(isNative) && (opaque.length > 0 || own);
   if (!native || !theirs) {
-    if (block.text !== '' || opaque.length > 0) lose(path, 'reasoning is only given back to the vendor it came from');
+    if (block.text !== '' || opaque.length > 0) lose(path, 'reasoning is only given back to the vendor it came from', 'state');
     return [];
   }
   const text = block.text === '' && form.includes('no-text') ? undefined : block.text;
@@ -69,7 +69,7 @@ const details: ReadonlySet<string> = new Set(['low', 'medium', 'high', 'ultra_hi
 function resolutionOf({ detail }: MediaBlock, path: string, { own, modern, lose }: Encoding): Fields | undefined {
   if (detail === undefined || (detail === 'auto' && !own)) return undefined;
   if (own || (modern && details.has(detail))) return { level: `MEDIA_RESOLUTION_${detail.toUpperCase()}` };
-  lose(`${path}.detail`, 'the model has no such resolution');
+  lose(`${path}.detail`, 'the model has no such resolution', 'model');
   return undefined;
 }
 

@@ -2,7 +2,8 @@
  * A canonical request as a body of this wire, fitted to what the model can take. What this protocol read itself is
  * restored as it stood; what has no place here is told as lost, by its canonical path.
  */
-import type { CanonicalRequest, EncodedRequest, Loss, Model } from '../../../core/index.ts';
+import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/index.ts';
+import { noteLosses } from '../../shared/losses.ts';
 import { foreignFields, isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { encodeTurns } from './encode-contents.ts';
@@ -12,8 +13,8 @@ import { encodingFor, type Encoding } from './encoding.ts';
 import { writeSpelling } from './spelling.ts';
 
 export function encodeRequest(request: CanonicalRequest, model: Model, outputLimit: number | undefined): EncodedRequest {
-  const losses: Loss[] = [];
-  const encoding = encodingFor(request, model, (path, reason) => void losses.push({ path, reason }));
+  const { losses, lose } = noteLosses();
+  const encoding = encodingFor(request, model, lose);
   const form = bag.form(request);
   const { systemInstruction, contents } = encodeTurns(request.turns, encoding);
   const { tools, toolConfig } = encodeTools(request, model, encoding);

@@ -15,7 +15,7 @@ type HostedTool = Extract<Tool, { type: 'hosted' }>;
 export function encodeTools(request: CanonicalRequest, { capabilities }: Model, encoding: Encoding): Fields {
   const { lose, own } = encoding;
   if (!capabilities.tools && !own) {
-    if (request.tools?.length) lose('tools', 'the model takes no tools');
+    if (request.tools?.length) lose('tools', 'the model takes no tools', 'model');
     return {};
   }
   if (request.parallelToolCalls === false) lose('parallelToolCalls', 'generate-content cannot forbid parallel calls');
@@ -50,8 +50,8 @@ function groupTools(tools: readonly Tool[], encoding: Encoding): Fields[] {
 
 function encodeHosted({ protocol, kind, value }: HostedTool, path: string, besideFunctions: boolean, { lose }: Encoding): Fields[] {
   if (protocol === protocolName && isObject(value)) return [value];
-  if (kind !== 'web-search') lose(path, `${protocol} has a tool of its own here`);
-  else if (besideFunctions) lose(path, 'Gemini does not search beside functions');
+  if (kind !== 'web-search') lose(path, `${protocol} has a tool of its own here`, 'vendor');
+  else if (besideFunctions) lose(path, 'Gemini does not search beside functions', 'model');
   else {
     const options = isObject(value) ? Object.keys(value).filter((name) => name !== 'type' && name !== 'name') : [];
     for (const name of options) lose(`${path}.${name}`, 'Google Search has no such option');
@@ -92,7 +92,7 @@ function parametersOf(tool: Extract<Tool, { type: 'function' }>, path: string, {
   if (schema === undefined) return {};
   const parameters = own ? openApiOf(bag.form(tool), schema) : undefined;
   if (parameters !== undefined) return { parameters };
-  return { parametersJsonSchema: own ? schema : fitParameters(schema, (reason) => lose(`${path}.schema`, reason)) };
+  return { parametersJsonSchema: own ? schema : fitParameters(schema, (reason) => lose(`${path}.schema`, reason, 'approximated')) };
 }
 
 const modes = { auto: 'AUTO', none: 'NONE', required: 'ANY', one: 'ANY' } as const;

@@ -1,5 +1,6 @@
 /** What the encoding of one request goes by. */
 import type { CanonicalRequest, Model } from '../../../core/index.ts';
+import type { Lose } from '../../shared/losses.ts';
 import { bag, vendorName } from './bag.ts';
 
 export interface Encoding {
@@ -9,7 +10,7 @@ export interface Encoding {
   readonly native: boolean;
   /** Whether it is of the third Gemini or later: those check signatures, and take files inside tool results. */
   readonly modern: boolean;
-  lose(path: string, reason: string): void;
+  readonly lose: Lose;
 }
 
 /** The version in a model's name; later than all that are known where the name tells none, as `gemini-flash-latest`. */

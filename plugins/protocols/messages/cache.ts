@@ -1,5 +1,6 @@
 /** Cache marks of this wire, `cache_control`, to canonical ones and back. The vendor takes four of them in a request. */
 import type { CanonicalRequest } from '../../../core/index.ts';
+import type { Lose } from '../../shared/losses.ts';
 import { leftover, nested, type Fields } from '../../shared/vendor-bag.ts';
 
 interface Mark {
@@ -26,7 +27,7 @@ export function markLeft({ cache_control: mark }: Marked): Fields {
 export type MarkEncoder = (mark: Mark | undefined, path: string) => Fields | undefined;
 
 /** Encodes the marks of one request: the last four, which reach furthest, where it has more. */
-export function markEncoder(request: CanonicalRequest, lose: (path: string, reason: string) => void): MarkEncoder {
+export function markEncoder(request: CanonicalRequest, lose: Lose): MarkEncoder {
   const paths = markedPaths(request);
   const tooMany = new Set(paths.slice(0, Math.max(0, paths.length - mostMarks)));
   return (mark, path) => {
@@ -35,7 +36,7 @@ export function markEncoder(request: CanonicalRequest, lose: (path: string, reas
       lose(`${path}.cache`, `messages takes ${mostMarks} cache marks, the last ones are kept`);
       return undefined;
     }
-    if (mark.ttl === '30m') lose(`${path}.cache.ttl`, 'sent as "5m"');
+    if (mark.ttl === '30m') lose(`${path}.cache.ttl`, 'sent as "5m"', 'approximated');
     return { type: 'ephemeral', ttl: mark.ttl === '30m' ? '5m' : mark.ttl };
   };
 }

@@ -29,7 +29,7 @@ export function encodeBlock(block: Block, path: string, encoding: Encoding): Fie
       return marked(block, path, encoding, encodeResult(block, path, encoding));
     case 'foreign':
       if (block.protocol === protocolName && typeof block.value === 'object' && block.value !== null) return [{ ...block.value }];
-      encoding.lose(path, `only ${block.protocol} has it`);
+      encoding.lose(path, `only ${block.protocol} has it`, 'vendor');
       return [];
   }
 }
@@ -40,7 +40,7 @@ function marked(block: Block, path: string, { mark }: Encoding, wire: Fields): F
 
 /** The vendor refuses text that is empty or nothing but space. */
 export function encodeText(block: Of<'text'>, path: string, encoding: Encoding): Fields[] {
-  if (block.opaque) encoding.lose(`${path}.opaque`, 'sealed state is only given back to the vendor it came from');
+  if (block.opaque) encoding.lose(`${path}.opaque`, 'sealed state is only given back to the vendor it came from', 'state');
   if (block.text.trim() !== '') return marked(block, path, encoding, { type: 'text', text: block.text });
   if (block.cache) encoding.lose(`${path}.cache`, 'an empty text cannot be marked');
   return [];
@@ -52,7 +52,7 @@ function encodeReasoning(block: Of<'reasoning'>, path: string, { own, owner, los
   const fields = bag.fields(block);
   const native = opaque.every(({ vendor }) => vendor === owner || (own && owner !== nativeVendor && vendor === nativeVendor));
   if (!native || (opaque.length === 0 && (!own || owner === nativeVendor))) {
-    lose(path, 'reasoning is only given back to the vendor it came from');
+    lose(path, 'reasoning is only given back to the vendor it came from', 'state');
     return [];
   }
   if (opaque.length === 0) {
@@ -66,9 +66,9 @@ function encodeReasoning(block: Of<'reasoning'>, path: string, { own, owner, los
 function encodeCall(block: Of<'tool-call'>, path: string, { lose, owner }: Encoding): Fields {
   const { id, name, arguments: text, custom, namespace, opaque = [] } = block;
   if (namespace !== undefined) lose(`${path}.namespace`, 'messages has no namespaces for tools');
-  if (opaque.some(({ vendor }) => vendor !== owner)) lose(`${path}.opaque`, 'sealed state is only given back to the vendor it came from');
+  if (opaque.some(({ vendor }) => vendor !== owner)) lose(`${path}.opaque`, 'sealed state is only given back to the vendor it came from', 'state');
   const parsed = custom ? { input: text } : argumentsObject(text);
-  if (!parsed) lose(`${path}.arguments`, 'no JSON object; sent as text in "_raw"');
+  if (!parsed) lose(`${path}.arguments`, 'no JSON object; sent as text in "_raw"', 'approximated');
   return { type: 'tool_use', id: fitCallId(id), name: fitName(name), input: parsed ?? { _raw: text } };
 }
 

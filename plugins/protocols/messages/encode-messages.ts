@@ -108,7 +108,7 @@ const opening = '<system>\n';
 const closing = '\n</system>';
 
 function asUserText(content: readonly Fields[], index: number, { lose }: Encoding): Fields[] {
-  lose(`turns[${index}].role`, 'the model takes no system text in mid-conversation; sent as a marked text of the user');
+  lose(`turns[${index}].role`, 'the model takes no system text in mid-conversation; sent as a marked text of the user', 'approximated');
   return content.map((block) => (block['type'] === 'text' ? { ...block, text: opening + String(block['text']) + closing } : block));
 }
 

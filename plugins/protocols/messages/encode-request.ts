@@ -2,7 +2,8 @@
  * A canonical request as a body of this wire, fitted to what the model can take. What this protocol read itself is
  * restored as it stood; what has no place here is told as lost, by its canonical path.
  */
-import type { CanonicalRequest, EncodedRequest, Loss, Model } from '../../../core/index.ts';
+import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/index.ts';
+import { noteLosses } from '../../shared/losses.ts';
 import { foreignFields, nested, overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { markEncoder } from './cache.ts';
@@ -13,8 +14,7 @@ import { encodeFormat } from './structured-output.ts';
 import { encodeThinking } from './thinking.ts';
 
 export function encodeRequest(request: CanonicalRequest, model: Model, outputLimit: number | undefined): EncodedRequest {
-  const losses: Loss[] = [];
-  const lose = (path: string, reason: string): void => void losses.push({ path, reason });
+  const { losses, lose } = noteLosses();
   const encoding: Encoding = {
     own: bag.form(request).includes('read'),
     model,
@@ -50,7 +50,7 @@ export function encodeRequest(request: CanonicalRequest, model: Model, outputLim
 function limitOf(request: CanonicalRequest, granted: number | undefined, { own, model, lose }: Encoding): number {
   const limit = granted ?? request.outputLimit ?? model.outputLimit;
   if (own || limit <= model.outputLimit) return limit;
-  lose('outputLimit', `sent as ${model.outputLimit}, the most the model gives`);
+  lose('outputLimit', `sent as ${model.outputLimit}, the most the model gives`, 'approximated');
   return model.outputLimit;
 }
 
@@ -82,14 +82,14 @@ function encodeSampling(request: CanonicalRequest, thinks: boolean, { own, model
   const fields: Record<string, unknown> = { stop_sequences: encodeStop(request, own, lose) };
   for (const [path, field, value, disturbs] of rows) {
     if (value === undefined) continue;
-    if (!takes(model, field)) lose(path, 'the model does not take it');
+    if (!takes(model, field)) lose(path, 'the model does not take it', 'model');
     else if (disturbs && !own) lose(path, 'does not go with thinking');
-    else if (path === 'topP' && !own && fields['temperature'] !== undefined) lose(path, 'the model takes a temperature or this, not both');
+    else if (path === 'topP' && !own && fields['temperature'] !== undefined) lose(path, 'the model takes a temperature or this, not both', 'model');
     else fields[field] = value;
   }
   if (temperature !== undefined && temperature > highestTemperature && fields['temperature'] !== undefined) {
     fields['temperature'] = highestTemperature;
-    lose('temperature', `sent as ${highestTemperature}, the highest there is`);
+    lose('temperature', `sent as ${highestTemperature}, the highest there is`, 'approximated');
   }
   return fields;
 }

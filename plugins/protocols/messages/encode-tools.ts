@@ -15,7 +15,7 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Enco
   const { own, model, lose } = encoding;
   if (!request.tools) return {};
   if (!model.capabilities.tools) {
-    if (request.tools.length > 0) lose('tools', 'the model takes no tools');
+    if (request.tools.length > 0) lose('tools', 'the model takes no tools', 'model');
     return {};
   }
   const allowed = request.toolChoice?.mode === 'subset' ? new Set(request.toolChoice.names) : undefined;
@@ -40,7 +40,7 @@ function encodeTool(tool: Tool, path: string, { own, model, mark, lose }: Encodi
   const cache_control = mark(tool.cache, path);
   if (tool.type === 'custom') return [overlay(fields, { ...asFunction(name, tool), cache_control })];
   const { description, schema, strict } = tool;
-  if (strict && !model.capabilities.structuredOutput) lose(`${path}.strict`, 'the model does not promise to keep to a schema');
+  if (strict && !model.capabilities.structuredOutput) lose(`${path}.strict`, 'the model does not promise to keep to a schema', 'model');
   return [
     overlay(fields, {
       type: bag.form(tool).includes('typed') ? 'custom' : undefined,
@@ -58,7 +58,7 @@ function encodeHosted(tool: Extract<Tool, { type: 'hosted' }>, path: string, { m
   if (tool.protocol === protocolName && isObject(tool.value)) return [tool.value];
   const searches = tool.kind === 'web-search' && model.supportedParameters.includes('web_search_options');
   if (searches) return [{ type: 'web_search_20250305', name: 'web_search' }];
-  lose(path, `${tool.protocol} has a tool of its own here`);
+  lose(path, `${tool.protocol} has a tool of its own here`, 'vendor');
   return [];
 }
 

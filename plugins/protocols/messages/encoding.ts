@@ -1,5 +1,6 @@
 /** What every part of a request's encoder goes by, and how it refuses a call it cannot fit to its model. */
 import { GatewayError, type Block, type Model } from '../../../core/index.ts';
+import type { Lose } from '../../shared/losses.ts';
 import type { MarkEncoder } from './cache.ts';
 
 export interface Encoding {
@@ -9,7 +10,7 @@ export interface Encoding {
   /** The owner of the model: the only one who understands state that was sealed for it. */
   readonly owner: string;
   readonly mark: MarkEncoder;
-  lose(path: string, reason: string): void;
+  readonly lose: Lose;
 }
 
 /** Throws the refusal of a part that this wire cannot carry, naming it as the client wrote it. */

@@ -16,12 +16,12 @@ export interface EncodedFormat {
 export function encodeFormat({ format }: CanonicalRequest, { own, model, lose }: Encoding): EncodedFormat {
   if (!format || format.type === 'text') return {};
   if (format.type === 'json') {
-    lose('format', 'messages has no JSON mode; asked for in words');
+    lose('format', 'messages has no JSON mode; asked for in words', 'approximated');
     return { instruction: 'Answer with one valid JSON object and nothing else.' };
   }
   if (own) return { format: overlay(bag.fields(format), { type: 'json_schema', schema: format.schema }) };
   if (!model.capabilities.structuredOutput) {
-    lose('format', 'the model has no structured output; asked for in words');
+    lose('format', 'the model has no structured output; asked for in words', 'approximated');
     const schema = JSON.stringify(format.schema);
     return { instruction: `Answer with one valid JSON value that keeps to this JSON schema, and nothing else:\n${schema}` };
   }

@@ -35,7 +35,7 @@ export function encodeThinking(request: CanonicalRequest, place: ThinkingPlace, 
   if (form.includes('thinking-unset') || form.includes('thinking-kept')) return { effort };
   const wanted = effort ?? (budget === undefined ? undefined : effortFor(budget));
   if (style === 'none') {
-    if (wanted !== 'none') encoding.lose('reasoning', 'the model does not reason');
+    if (wanted !== 'none') encoding.lose('reasoning', 'the model does not reason', 'model');
     return {};
   }
   if (wanted === 'none' && canDisable) return { thinking: { type: 'disabled' } };
@@ -49,8 +49,8 @@ type Asked = NonNullable<CanonicalRequest['reasoning']> & { readonly wanted: str
 function withEffort({ effort, budget, display, wanted, form }: Asked, { model, lose }: Encoding): EncodedThinking {
   const sent = wanted === undefined ? undefined : nearestEffort(wanted, model.capabilities.reasoning.efforts ?? adaptiveEfforts);
   const told = sent === undefined ? 'the model decides itself' : `sent as effort "${sent}"`;
-  if (effort === undefined && budget !== undefined) lose('reasoning.budget', told);
-  else if (sent !== wanted) lose('reasoning.effort', told);
+  if (effort === undefined && budget !== undefined) lose('reasoning.budget', told, 'approximated');
+  else if (sent !== wanted) lose('reasoning.effort', told, 'approximated');
   // Newer models show no thoughts unless they are asked to.
   const shown = display === undefined ? (form.includes('thinking-adaptive') ? undefined : 'summarized') : displays[display];
   return { thinking: { type: 'adaptive', display: shown }, effort: sent };
@@ -61,7 +61,7 @@ const adaptiveEfforts = ['low', 'medium', 'high', 'xhigh', 'max'];
 function withBudget({ effort, budget, display, form }: Asked, place: ThinkingPlace, { own, lose }: Encoding): EncodedThinking {
   const { limit, messages, forced } = place;
   const off = (reason: string): EncodedThinking => {
-    lose('reasoning', `${reason}: the model answers without thinking`);
+    lose('reasoning', `${reason}: the model answers without thinking`, 'model');
     return {};
   };
   if (forced) return off('thinking does not go with a forced tool');
@@ -69,8 +69,8 @@ function withBudget({ effort, budget, display, form }: Asked, place: ThinkingPla
   if (limit <= leastBudget) return off(`the output limit leaves no room for ${leastBudget} tokens of thinking`);
   const asked = Math.max(leastBudget, budget !== undefined && budget > 0 ? budget : budgetFor(effort));
   const sent = asked < limit ? asked : Math.max(leastBudget, Math.floor((limit * 3) / 4));
-  if (budget !== undefined && sent !== budget) lose('reasoning.budget', `sent as ${sent} tokens`);
-  else if (sent !== asked && Number.isFinite(asked)) lose('reasoning.effort', `sent as a budget of ${sent} tokens, below the output limit`);
+  if (budget !== undefined && sent !== budget) lose('reasoning.budget', `sent as ${sent} tokens`, 'approximated');
+  else if (sent !== asked && Number.isFinite(asked)) lose('reasoning.effort', `sent as a budget of ${sent} tokens, below the output limit`, 'approximated');
   return {
     thinking: { type: 'enabled', budget_tokens: sent, display: display && displays[display] },
     effort: own && form.includes('thinking-enabled') ? effort : undefined,

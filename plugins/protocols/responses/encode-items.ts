@@ -3,6 +3,7 @@
  * messages, calls, their outputs, and such reasoning as the model's vendor sealed itself.
  */
 import type { Block, Model, Turn } from '../../../core/index.ts';
+import type { Lose } from '../../shared/losses.ts';
 import { isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { partBreak } from './decode-items.ts';
@@ -21,7 +22,7 @@ export interface Encoding {
   readonly names: ToolNames;
   /** Ids of calls to custom tools: their results are items of another kind. */
   readonly customCalls: ReadonlySet<string>;
-  lose(path: string, reason: string): void;
+  readonly lose: Lose;
 }
 
 type Kind<Type extends Block['type']> = Extract<Block, { type: Type }>;
@@ -49,7 +50,7 @@ function encodeTurn(turn: Turn, at: string, encoding: Encoding): Fields[] {
   if (turn.blocks.length === 0 && encoding.own) entries.push({ path: at, message: { parts: [], sides: turnSides(turn) } });
   for (const [position, block] of turn.blocks.entries()) {
     const path = `${at}.blocks[${position}]`;
-    if ('opaque' in block && block.opaque && block.type !== 'reasoning') encoding.lose(`${path}.opaque`, 'sealed state is only given back to the vendor it came from');
+    if ('opaque' in block && block.opaque && block.type !== 'reasoning') encoding.lose(`${path}.opaque`, 'sealed state is only given back to the vendor it came from', 'state');
     if (block.type === 'media' && turn.role === 'assistant' && !encoding.own) {
       open = undefined;
       entries.push({ path, item: encodeShown(block, path, encoding) });
@@ -77,7 +78,7 @@ function isSpoken(block: Block): block is SpokenBlock {
 
 /** An assistant's message holds no media here: what a model showed is shown to it again. */
 function encodeShown(block: Kind<'media'>, path: string, encoding: Encoding): Fields {
-  encoding.lose(path, 'sent as if the user showed it');
+  encoding.lose(path, 'sent as if the user showed it', 'approximated');
   const part = encodePart(block, 'user', path, encoding);
   return { role: 'user', content: [{ type: 'input_text', text: 'What the assistant showed:' }, ...(part ? [part] : [])] };
 }
@@ -130,7 +131,7 @@ function encodeBlock(block: Exclude<Block, SpokenBlock> | Kind<'media'>, path: s
       });
     case 'foreign':
       if (block.protocol === protocolName && isObject(block.value)) return block.value;
-      encoding.lose(path, `only ${block.protocol} has it`);
+      encoding.lose(path, `only ${block.protocol} has it`, 'vendor');
       return undefined;
   }
 }
@@ -171,7 +172,7 @@ function encodeReasoning(block: Kind<'reasoning'>, path: string, { own, owner, l
   const { opaque = [], text } = block;
   const [sealed] = opaque;
   if (opaque.some(({ vendor }) => vendor !== owner) || (!own && !sealed)) {
-    lose(path, 'reasoning is only given back to the vendor it came from');
+    lose(path, 'reasoning is only given back to the vendor it came from', 'state');
     return undefined;
   }
   const form = bag.form(block);

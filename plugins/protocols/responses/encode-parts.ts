@@ -71,7 +71,7 @@ const audioFormats: ReadonlyMap<string, string> = new Map([['audio/wav', 'wav'],
 function encodeAudio({ source, mediaType = '' }: MediaBlock, path: string, { own, model, lose }: Encoding): Fields | undefined {
   const format = audioFormats.get(mediaType.toLowerCase());
   if (source.type === 'base64' && format && (own || model.input.includes('audio'))) return { type: 'input_audio', input_audio: { data: source.data, format } };
-  lose(path, 'the model takes no such audio here');
+  lose(path, 'the model takes no such audio here', 'model');
   return undefined;
 }
 

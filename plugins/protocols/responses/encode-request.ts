@@ -3,7 +3,8 @@
  * restored as it stood; what has no place here is told as lost, by its canonical path.
  */
 import { createHash } from 'node:crypto';
-import type { CanonicalRequest, EncodedRequest, Loss, Model } from '../../../core/index.ts';
+import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/index.ts';
+import { noteLosses } from '../../shared/losses.ts';
 import { effortFor, nearestEffort } from '../../shared/reasoning-effort.ts';
 import { foreignFields, overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
@@ -14,7 +15,7 @@ import { spelt } from './item-head.ts';
 import { ToolNames } from './tool-names.ts';
 
 export function encodeRequest(request: CanonicalRequest, model: Model, outputLimit: number | undefined): EncodedRequest {
-  const losses: Loss[] = [];
+  const { losses, lose } = noteLosses();
   const form = bag.form(request);
   const own = form.includes('read');
   const encoding: Encoding = {
@@ -23,7 +24,7 @@ export function encodeRequest(request: CanonicalRequest, model: Model, outputLim
     owner: model.id.slice(0, model.id.indexOf('/')),
     names: new ToolNames(request),
     customCalls: customCallsOf(request.turns),
-    lose: (path, reason) => void losses.push({ path, reason }),
+    lose,
   };
   const body = overlay(bag.fields(request), {
     model: model.upstream,
@@ -59,7 +60,7 @@ const leastLimit = 16;
 /** The vendor refuses limits below its least one. */
 function encodeLimit(limit: number | undefined, { own, lose }: Encoding): number | undefined {
   if (limit === undefined || own || limit >= leastLimit) return limit;
-  lose('outputLimit', `sent as ${leastLimit}, the least this wire takes`);
+  lose('outputLimit', `sent as ${leastLimit}, the least this wire takes`, 'approximated');
   return leastLimit;
 }
 
@@ -81,7 +82,7 @@ function encodeSampling(request: CanonicalRequest, { model, lose }: Encoding): F
   for (const [path, field, value] of rows) {
     if (value === undefined) continue;
     if (capabilities.sampling && (supportedParameters.length === 0 || supportedParameters.includes(field))) fields[field] = value;
-    else lose(path, 'the model does not take it');
+    else lose(path, 'the model does not take it', 'model');
   }
   return fields;
 }
@@ -94,12 +95,12 @@ function encodeReasoning(request: CanonicalRequest, { own, model, lose }: Encodi
   const { style, efforts } = model.capabilities.reasoning;
   const wanted = effort ?? (budget === undefined ? undefined : effortFor(budget));
   if (style === 'none' && !own) {
-    if (wanted !== undefined && wanted !== 'none') lose('reasoning', 'the model does not reason');
+    if (wanted !== undefined && wanted !== 'none') lose('reasoning', 'the model does not reason', 'model');
     return undefined;
   }
   const sent = wanted === undefined ? undefined : nearestEffort(wanted, own ? undefined : efforts);
-  if (budget !== undefined) lose('reasoning.budget', sent === undefined ? 'left to the model' : `sent as effort "${sent}"`);
-  else if (sent !== wanted) lose('reasoning.effort', `sent as "${sent}"`);
+  if (budget !== undefined) lose('reasoning.budget', sent === undefined ? 'left to the model' : `sent as effort "${sent}"`, 'approximated');
+  else if (sent !== wanted) lose('reasoning.effort', `sent as "${sent}"`, 'approximated');
   const shown = display === 'summary' || display === 'full';
   return { effort: sent, summary: spelt(form, 'summary') ?? (shown ? 'auto' : undefined) };
 }
@@ -113,7 +114,7 @@ function encodeFormat(request: CanonicalRequest, { model, lose }: Encoding): Fie
   const { format } = request;
   if (!format || format.type === 'text') return format && { type: 'text' };
   if (!model.capabilities.structuredOutput) {
-    lose('format', 'the model has no structured output');
+    lose('format', 'the model has no structured output', 'model');
     return undefined;
   }
   if (format.type === 'json') return { type: 'json_object' };

@@ -10,7 +10,7 @@ type OwnTool = Exclude<Tool, { type: 'hosted' }>;
 export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fields {
   const { own, model, lose } = encoding;
   if (!model.capabilities.tools) {
-    if (request.tools?.length) lose('tools', 'the model takes no tools');
+    if (request.tools?.length) lose('tools', 'the model takes no tools', 'model');
     return {};
   }
   const tools = writeTools(request.tools ?? [], encoding);
@@ -53,7 +53,7 @@ function writeTools(tools: readonly Tool[], encoding: Encoding): Fields[] {
 function encodeHosted(tool: Extract<Tool, { type: 'hosted' }>, path: string, { lose }: Encoding): Fields | undefined {
   if (tool.protocol === protocolName && isObject(tool.value)) return tool.value;
   if (tool.kind === 'web-search') return encodeSearch(tool.value, path, lose);
-  lose(path, `${tool.protocol} has a tool of its own here`);
+  lose(path, `${tool.protocol} has a tool of its own here`, 'vendor');
   return undefined;
 }
 
