@@ -8,6 +8,7 @@ import { destination, pino, type Logger } from 'pino';
 import { PluginError, type Command } from './plugin.ts';
 import { ConfigError, loadConfig } from './config.ts';
 import { createGateway, type Gateway } from './gateway.ts';
+import { releaseSoon } from './memory.ts';
 import { within } from './patience.ts';
 import { openDoor } from './server.ts';
 
@@ -30,6 +31,7 @@ async function start(): Promise<void> {
   const door = await openDoor(gateway, config.server);
   print(banner(gateway, door.url, performance.now() - began));
   flushCompileCache();
+  releaseSoon();
   let stopping = false;
   const stop = async (): Promise<void> => {
     if (stopping) process.exit(1);
