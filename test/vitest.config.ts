@@ -6,6 +6,7 @@ export default defineConfig({
   test: {
     root: join(import.meta.dirname, '..'),
     include: ['test/**/*.test.ts'],
+    globalSetup: [join(import.meta.dirname, 'support/postgres-on-demand.ts')],
     setupFiles: [join(import.meta.dirname, 'support/seed.ts')],
     testTimeout: 30_000,
     hookTimeout: 30_000,
