@@ -1,5 +1,5 @@
 /** What an encoder could not say, noted down while it works. */
-import type { Loss, LossCode } from '../../core/index.ts';
+import type { CanonicalEvent, Loss, LossCode, ReplyContext } from '../../core/index.ts';
 
 /** Passed the canonical path of what is lost, why in a few words, and what kind of loss it is where the wire is not to blame. */
 export type Lose = (path: string, reason: string, code?: LossCode) => void;
@@ -8,4 +8,15 @@ export type Lose = (path: string, reason: string, code?: LossCode) => void;
 export function noteLosses(): { readonly losses: Loss[]; readonly lose: Lose } {
   const losses: Loss[] = [];
   return { losses, lose: (path, reason, code = 'unsupported') => void losses.push({ path, reason, code }) };
+}
+
+/** What the end of a candidate says of it that is told as annotations as well. */
+const toldElsewhere = new Set(['groundingMetadata', 'citationMetadata']);
+
+/** Tells as lost what another wire's vendor said of a candidate at its end, and nobody else has a word for. */
+export function loseForeign({ lost }: { readonly lost?: ReplyContext['lost'] | undefined }, { vendor = {} }: Extract<CanonicalEvent, { type: 'finish' }>, protocol: string): void {
+  for (const [owner, fields] of Object.entries(vendor)) {
+    if (owner === protocol) continue;
+    for (const name of Object.keys(fields)) if (!toldElsewhere.has(name)) lost?.(name, `only ${owner} has it`);
+  }
 }

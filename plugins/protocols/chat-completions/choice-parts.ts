@@ -2,11 +2,12 @@
  * Canonical events as parts of a candidate's message, the way a chunk's delta holds them. A stream sends the parts
  * one by one, a whole reply joins them: what there is to say is decided here for both.
  */
-import type { CanonicalEvent } from '../../../core/index.ts';
+import type { CanonicalEvent, ReplyContext } from '../../../core/index.ts';
 import { seal } from '../../shared/envelope.ts';
+import { loseForeign } from '../../shared/losses.ts';
 import type { Fields } from '../../shared/vendor-bag.ts';
 import { encodeAnnotation } from './annotations.ts';
-import { bag } from './bag.ts';
+import { bag, protocolName } from './bag.ts';
 import { makeCallId } from './call-id.ts';
 import { encodeFinish, isApproximated } from './finish.ts';
 import { envelopeDetails } from './reasoning.ts';
@@ -42,13 +43,12 @@ interface OpenBlock {
 }
 
 export class ChoiceParts {
-  readonly #reply: string;
+  readonly #context: ReplyContext;
   readonly #candidates = new Map<number, Candidate>();
   readonly #blocks = new Map<number, OpenBlock>();
 
-  /** `reply` tells this reply from others, for the ids of calls that have none. */
-  constructor(reply: string) {
-    this.#reply = reply;
+  constructor(context: ReplyContext) {
+    this.#context = context;
   }
 
   /** Passed one event; the answer is what it adds to its candidate's message, if anything. */
@@ -63,7 +63,9 @@ export class ChoiceParts {
       case 'annotation': {
         const block = this.#blocks.get(event.block);
         const annotation = encodeAnnotation(event.annotation, block?.offset ?? 0, this.#candidate(event.candidate).length);
-        return annotation && { candidate: event.candidate, delta: { annotations: [annotation] } };
+        if (annotation) return { candidate: event.candidate, delta: { annotations: [annotation] } };
+        this.#context.lost?.(`annotations.${event.annotation.kind}`, 'chat-completions cites web pages only');
+        return undefined;
       }
       case 'logprobs': {
         const refused = this.#blocks.get(event.block)?.start.kind === 'refusal';
@@ -90,9 +92,10 @@ export class ChoiceParts {
     const call = candidate.calls;
     this.#blocks.set(start.block, { start, call, offset: candidate.length, text: '' });
     if (start.kind === 'audio' && start.id !== undefined) return { candidate: start.candidate, delta: { audio: { id: start.id } } };
+    if (start.kind === 'server-tool' || start.kind === 'code') this.#context.lost?.(start.kind, 'chat-completions does not show what a vendor ran itself');
     if (start.kind !== 'tool-call') return undefined;
     candidate.calls += 1;
-    const { id = makeCallId(this.#reply, start.candidate, call), name = '', custom } = start;
+    const { id = makeCallId(this.#context.id, start.candidate, call), name = '', custom } = start;
     const called = custom ? { type: 'custom', custom: { name, input: '' } } : { type: 'function', function: { name, arguments: '' } };
     return { candidate: start.candidate, delta: { tool_calls: [{ index: call, id, ...called }] } };
   }
@@ -152,7 +155,9 @@ export class ChoiceParts {
     return { candidate: index, delta: { reasoning_details: details } };
   }
 
-  #finish({ candidate: index, reason }: Event<'finish'>): ChoicePart {
+  #finish(event: Event<'finish'>): ChoicePart {
+    const { candidate: index, reason } = event;
+    loseForeign(this.#context, event, protocolName);
     const candidate = this.#candidate(index);
     return {
       ...this.#weighed(index, candidate, {}),

@@ -29,7 +29,7 @@ export class ChunkEncoder implements EventEncoder {
 
   constructor(context: ReplyContext) {
     this.#context = context;
-    this.#parts = new ChoiceParts(context.id);
+    this.#parts = new ChoiceParts(context);
     this.#end = context.call.usageWanted ? '],"usage":null}\n\n' : ']}\n\n';
     this.#head();
   }

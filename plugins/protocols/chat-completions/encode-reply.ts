@@ -13,7 +13,7 @@ interface Choice {
 }
 
 export function encodeReply(events: readonly CanonicalEvent[], context: ReplyContext): unknown {
-  const parts = new ChoiceParts(context.id);
+  const parts = new ChoiceParts(context);
   const choices = new Map<number, Choice>();
   let usage: Usage | undefined;
   for (const event of events) {

@@ -28,7 +28,7 @@ export class ChunkEncoder implements EventEncoder {
 
   constructor(context: ReplyContext) {
     this.#context = context;
-    this.#parts = new ReplyParts({ streamed: true, hidesThoughts: hidesThoughts(context) });
+    this.#parts = new ReplyParts({ streamed: true, hidesThoughts: hidesThoughts(context), lost: context.lost });
     this.#close();
   }
 

@@ -5,7 +5,7 @@ import { hidesThoughts, replyTail } from './encode-events.ts';
 import { ReplyParts } from './reply-parts.ts';
 
 export function encodeReply(events: readonly CanonicalEvent[], context: ReplyContext): unknown {
-  const parts = new ReplyParts({ streamed: false, hidesThoughts: hidesThoughts(context) });
+  const parts = new ReplyParts({ streamed: false, hidesThoughts: hidesThoughts(context), lost: context.lost });
   const contents = new Map<number, Fields[]>();
   let usage: Usage | undefined;
   for (const event of events) {

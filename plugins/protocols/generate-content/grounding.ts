@@ -65,9 +65,14 @@ export function decodeCitations(metadata: Fields, answer: Answer): Annotation[] 
   }));
 }
 
+/** Whether a source has an address: this wire has no others. */
+export function isCited({ kind, url }: Annotation): boolean {
+  return kind === 'url' && url !== undefined;
+}
+
 /** Annotations of any vendor as sources and the passages they support. */
 export function encodeGrounding(annotations: readonly Annotation[], text: string): Fields | undefined {
-  const cited = annotations.filter(({ kind, url }) => kind === 'url' && url !== undefined);
+  const cited = annotations.filter(isCited);
   if (cited.length === 0) return undefined;
   const chunks = [...new Map(cited.map(({ url, title }) => [JSON.stringify([url, title]), { web: { uri: url, title } }])).entries()];
   const supports = cited.flatMap(({ url, title, start, end, citedText }) => {

@@ -2,12 +2,13 @@
  * Canonical events as parts of a candidate's content, and what is said of the candidate at its end. A stream sends
  * text as it comes, a whole reply a block at a time; what there is to say is decided here for both.
  */
-import type { CanonicalEvent, Opaque } from '../../../core/index.ts';
+import type { CanonicalEvent, Opaque, ReplyContext } from '../../../core/index.ts';
 import { argumentsObject } from '../../shared/exact-json.ts';
+import { loseForeign } from '../../shared/losses.ts';
 import { isObject, type Fields } from '../../shared/vendor-bag.ts';
-import { bag } from './bag.ts';
+import { bag, protocolName } from './bag.ts';
 import { encodeFinish } from './finish.ts';
-import { encodeGrounding, type Annotation } from './grounding.ts';
+import { encodeGrounding, isCited, type Annotation } from './grounding.ts';
 import { encodeLogprobs } from './logprobs.ts';
 import { writeSignature } from './signature.ts';
 
@@ -18,6 +19,7 @@ export interface ReplyPartsOptions {
   readonly streamed: boolean;
   /** Whether the client does not want to see the model's thoughts. */
   readonly hidesThoughts: boolean;
+  readonly lost: ReplyContext['lost'] | undefined;
 }
 
 interface Candidate {
@@ -110,14 +112,17 @@ export class ReplyParts {
       case 'code':
         return sealed([{ executableCode: { language: 'PYTHON', ...bag.fields(start), code: text } }], opaque);
       case 'server-tool': {
-        // What another vendor ran itself has no part here.
         const { part } = bag.fields(start);
-        return isObject(part) ? [part] : [];
+        if (isObject(part)) return [part];
+        this.#options.lost?.('server-tool', 'generate-content does not show what another vendor ran itself');
+        return [];
       }
     }
   }
 
-  #finish({ candidate: index, reason, vendor }: Event<'finish'>): void {
+  #finish(event: Event<'finish'>): void {
+    const { candidate: index, reason, vendor } = event;
+    loseForeign(this.#options, event, protocolName);
     const { promptFeedback, ...extras } = bag.fields({ vendor });
     if (promptFeedback !== undefined) {
       this.promptFeedback = promptFeedback;
@@ -126,6 +131,7 @@ export class ReplyParts {
     const { text, annotations, logprobs } = this.#candidate(index);
     const cited = 'groundingMetadata' in extras || 'citationMetadata' in extras;
     const grounding = cited ? undefined : encodeGrounding(annotations, text);
+    if (!cited && !annotations.every(isCited)) this.#options.lost?.('annotations', 'generate-content cites web pages only');
     this.endings.set(index, {
       finishReason: encodeFinish(reason),
       ...extras,

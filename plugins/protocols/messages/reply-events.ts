@@ -4,9 +4,10 @@
  * gathered from them: what there is to say is decided here for both.
  */
 import type { CanonicalEvent, Opaque, ReplyContext, Usage } from '../../../core/index.ts';
+import { loseForeign } from '../../shared/losses.ts';
 import type { Fields } from '../../shared/vendor-bag.ts';
 import { encodeAnnotation } from './annotations.ts';
-import { bag, nativeVendor } from './bag.ts';
+import { bag, nativeVendor, protocolName } from './bag.ts';
 import { encodeFinish } from './finish.ts';
 import { writeEnvelope, type Owner } from './sealed.ts';
 import { fitCallId, makeCallId } from './tool-names.ts';
@@ -53,8 +54,8 @@ export class ReplyEvents {
       case 'block-delta':
       case 'block-end':
       case 'annotation':
-        // This wire has one candidate.
         if (event.candidate === 0) this.#take(event);
+        else this.#context.lost?.(`candidates[${event.candidate}]`, 'messages has one answer to a call');
         break;
       case 'response-start':
         this.#start = event;
@@ -64,6 +65,7 @@ export class ReplyEvents {
         break;
       case 'finish':
         if (event.candidate === 0) this.#finish = event;
+        loseForeign(this.#context, event, protocolName);
         break;
       case 'ping':
         return [{ type: 'ping' }];
@@ -71,6 +73,8 @@ export class ReplyEvents {
         this.#close();
         break;
       case 'logprobs':
+        this.#context.lost?.('logprobs', 'messages has none');
+        break;
       case 'error':
         break;
     }
@@ -87,6 +91,7 @@ export class ReplyEvents {
 
   #place(start: Event<'block-start'>): Current {
     const id = start.kind === 'tool-call' ? (start.id ? fitCallId(start.id) : makeCallId(this.#context.id, start.block)) : start.id;
+    if (!isShown(start)) this.#context.lost?.(start.kind, 'messages has no block for it');
     return { start: { ...start, id }, index: undefined, empty: true };
   }
 
@@ -127,6 +132,7 @@ export class ReplyEvents {
   #cite(current: Current, { annotation }: Event<'annotation'>): void {
     const citation = encodeAnnotation(annotation);
     if (citation && current.start.kind === 'text') this.#delta(current, { type: 'citations_delta', citation });
+    else this.#context.lost?.(`annotations.${annotation.kind}`, 'messages cites with an address only');
   }
 
   #delta(current: Current, delta: Fields): void {
@@ -224,6 +230,12 @@ function ownerOf({ start: { kind, id = '' }, index }: Current): Owner | undefine
   if (kind === 'tool-call') return { call: id };
   if (kind === 'text') return 'text';
   return index === undefined ? undefined : 'reasoning';
+}
+
+const shown: ReadonlySet<string> = new Set(['text', 'refusal', 'reasoning', 'tool-call']);
+
+function isShown(start: Event<'block-start'>): boolean {
+  return shown.has(start.kind) || isOwn(start);
 }
 
 /** Whether a server tool is one of this wire: only then is it kept whole. */

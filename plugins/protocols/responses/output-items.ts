@@ -3,9 +3,10 @@
  * message goes on over several blocks of text and ends where something else begins; every other block is an item.
  */
 import type { CanonicalEvent, FinishReason, Opaque, ReplyContext } from '../../../core/index.ts';
+import { loseForeign } from '../../shared/losses.ts';
 import { isObject, type Fields } from '../../shared/vendor-bag.ts';
 import { encodeAnnotation } from './annotations.ts';
-import { bag } from './bag.ts';
+import { bag, protocolName } from './bag.ts';
 import { encodeFinish, type Ending } from './finish.ts';
 import { hostedItem, progressOf } from './hosted-items.ts';
 import { OpenCall, OpenReasoning, OpenSpeech, type OpenBlock, type OutputMessage } from './open-blocks.ts';
@@ -44,13 +45,16 @@ export class OutputItems {
   /** Passed one event of the one candidate this wire has; the answer is what the client is told. */
   push(event: CanonicalEvent): ItemEvent[] {
     this.#told = [];
-    if ('candidate' in event && event.candidate > 0) return this.#told;
+    if ('candidate' in event && event.candidate > 0) {
+      this.#context.lost?.(`candidates[${event.candidate}]`, 'responses has one answer to a call');
+      return this.#told;
+    }
     if (event.type === 'block-delta') this.#grow(event);
     else if (event.type === 'block-start') this.#start(event);
     else if (event.type === 'block-end') this.#end(event);
     else if (event.type === 'annotation') this.#annotate(event);
     else if (event.type === 'logprobs') this.#weigh(event);
-    else if (event.type === 'finish') this.#reason = event.reason.unified;
+    else if (event.type === 'finish') this.#finish(event);
     return this.#told;
   }
 
@@ -253,7 +257,7 @@ export class OutputItems {
   /** What the vendor ran itself is told whole, at its end. */
   #endHosted(start: Event<'block-start'>, text: string, opaque: readonly Opaque[]): void {
     const item = hostedItem(start, text, (prefix) => this.#id(prefix));
-    if (!item) return;
+    if (!item) return this.#context.lost?.(start.kind, 'responses has no item for it');
     this.#makeRoom();
     const { begun, before, after } = progressOf(item);
     const place = { output_index: this.#add(item, begun), item_id: item['id'] };
@@ -263,11 +267,17 @@ export class OutputItems {
     this.#sealApart(opaque, 'block');
   }
 
+  #finish(event: Event<'finish'>): void {
+    this.#reason = event.reason.unified;
+    loseForeign(this.#context, event, protocolName);
+  }
+
   #annotate({ block: number, annotation }: Event<'annotation'>): void {
     const block = this.#blocks.get(number);
     if (block?.kind !== 'speech' || block.refused) return;
     const wire = encodeAnnotation(annotation, block.text.length);
-    if (wire) this.#tell('response.output_text.annotation.added', { ...block.place, annotation_index: block.annotate(wire), annotation: wire });
+    if (!wire) this.#context.lost?.(`annotations.${annotation.kind}`, 'responses cites web pages only');
+    else this.#tell('response.output_text.annotation.added', { ...block.place, annotation_index: block.annotate(wire), annotation: wire });
   }
 
   #weigh({ block: number, content }: Event<'logprobs'>): void {

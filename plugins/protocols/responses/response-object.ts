@@ -52,7 +52,7 @@ export class ResponseObject {
   readonly #settings: Fields;
   #vendors: Fields = {};
 
-  constructor({ id, model, created, call }: Omit<ReplyContext, 'call'> & { readonly call: ClientCall }) {
+  constructor({ id, model, created, call }: ReplyContext) {
     const said = settingsOf(call);
     this.#head = { id: makeId('resp', id), object: 'response', created_at: created, model };
     this.#settings = {

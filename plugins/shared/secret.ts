@@ -1,0 +1,41 @@
+/**
+ * The secrets this gateway gives out: a prefix that says what one is for, 36 random characters (214 bits) and a
+ * checksum of both, so that junk is refused before anything is read. Only letters and digits: it survives URLs,
+ * shells and a double click. SHA-256 is enough to keep a secret this random by.
+ */
+import { hash, randomInt } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+
+/** `sk-` keys call models and see their account; `gw-` ones open the operators' door and spend nothing. */
+export const prefixes = { user: 'sk-', operator: 'gw-' } as const;
+export type SecretKind = keyof typeof prefixes;
+
+const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const randomLength = 36;
+const checksumLength = 6;
+const shape = new RegExp(`^[0-9A-Za-z]{${randomLength + checksumLength}}$`);
+
+function checksum(text: string): string {
+  let rest = crc32(text);
+  let digits = '';
+  for (let place = 0; place < checksumLength; place += 1) {
+    digits = alphabet.charAt(rest % alphabet.length) + digits;
+    rest = Math.floor(rest / alphabet.length);
+  }
+  return digits;
+}
+
+export function createSecret(kind: SecretKind = 'user'): string {
+  const random = Array.from({ length: randomLength }, () => alphabet.charAt(randomInt(alphabet.length))).join('');
+  return prefixes[kind] + random + checksum(prefixes[kind] + random);
+}
+
+/** Whether a text can be a secret of ours at all, and of this kind. */
+export function isSecret(text: string, kind: SecretKind = 'user'): boolean {
+  const prefix = prefixes[kind];
+  return text.startsWith(prefix) && shape.test(text.slice(prefix.length)) && checksum(text.slice(0, -checksumLength)) === text.slice(-checksumLength);
+}
+
+export function hashSecret(secret: string): string {
+  return hash('sha256', secret, 'hex');
+}

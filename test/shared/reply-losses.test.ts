@@ -1,0 +1,57 @@
+/** What a vendor said and a client's protocol has no place for is told, whole and streamed alike; what has a place is not. */
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import type { CanonicalEvent, ReplyContext } from '../../core/index.ts';
+import { families, readCall, wires, type Wire } from '../support/families.ts';
+
+const plain: Readonly<Record<Wire, object>> = {
+  'chat-completions': { model: 'a/b', messages: [{ role: 'user', content: 'Hello' }] },
+  responses: { model: 'a/b', input: 'Hello' },
+  messages: { model: 'a/b', max_tokens: 20, messages: [{ role: 'user', content: 'Hello' }] },
+  'generate-content': { contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] },
+};
+
+function replyOf(wire: Wire, name: string): CanonicalEvent[] {
+  const body: unknown = JSON.parse(readFileSync(new URL(`../golden/${wire}/${name}/reply.json`, import.meta.url), 'utf8'));
+  return families[wire].protocol.upstream.decodeReply(body, readCall(wire, plain[wire]));
+}
+
+/** The kinds of things lost, as a client of a wire is written a reply. */
+function lostFor(client: Wire, events: readonly CanonicalEvent[], streamed: boolean): string[] {
+  const { client: side } = families[client].protocol;
+  const kinds = new Set<string>();
+  const context: ReplyContext = { id: 'k1', model: 'a/b', created: 1, call: readCall(client, plain[client], streamed), lost: (kind) => void kinds.add(kind) };
+  if (streamed) {
+    const encoder = side.encodeEvents(context);
+    for (const event of events) encoder.push(event);
+  } else {
+    side.encodeReply(events, context);
+  }
+  return [...kinds].toSorted();
+}
+
+const rows: readonly [vendor: Wire, name: string, lost: Partial<Record<Wire, string[]>>][] = [
+  ['chat-completions', 'text', {}],
+  ['chat-completions', 'parallel-tool-calls', {}],
+  ['chat-completions', 'candidates', { responses: ['candidates[1]'], messages: ['candidates[1]'] }],
+  ['chat-completions', 'citations', {}],
+  ['chat-completions', 'media-output', { responses: ['audio'], messages: ['audio', 'image'] }],
+  ['responses', 'web-search', { 'chat-completions': ['annotations.file', 'server-tool'], messages: ['annotations.file', 'server-tool'], 'generate-content': ['annotations', 'server-tool'] }],
+  ['responses', 'logprobs', { messages: ['logprobs'] }],
+  ['messages', 'web-search', { 'chat-completions': ['server-tool'], responses: ['server-tool'], 'generate-content': ['server-tool'] }],
+  ['messages', 'thinking', {}],
+  ['generate-content', 'code-execution', { 'chat-completions': ['code', 'server-tool'], responses: ['server-tool'], messages: ['code', 'server-tool'] }],
+  ['generate-content', 'grounding', {}],
+  // One of its pictures is a draft among its thoughts.
+  ['generate-content', 'image-output', { 'chat-completions': ['server-tool'], responses: ['server-tool'], messages: ['image', 'server-tool'] }],
+];
+
+describe.each(rows)('the %s reply "%s"', (vendor, name, lost) => {
+  const events = replyOf(vendor, name);
+
+  it.each(wires)('loses for a client of %s what is told, and no more', (client) => {
+    const expected = lost[client] ?? [];
+    expect(lostFor(client, events, false)).toEqual(expected);
+    expect(lostFor(client, events, true)).toEqual(expected);
+  });
+});
