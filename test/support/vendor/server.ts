@@ -60,16 +60,16 @@ const unwelcome = new Set([
 
 const single = new Set(['authorization', 'host', 'content-type', 'content-length']);
 
-function leakedNames(rawHeaders: readonly string[]): string[] {
+function leakedNames(rawHeaders: readonly string[], welcome: readonly string[]): string[] {
   const names = rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
   const twice = names.filter((name, index) => single.has(name) && names.indexOf(name) < index);
-  const strange = names.filter((name) => unwelcome.has(name) || name.startsWith('x-forwarded-') || name.startsWith('x-tollgate-'));
+  const strange = names.filter((name) => (unwelcome.has(name) && !welcome.includes(name)) || name.startsWith('x-forwarded-') || name.startsWith('x-tollgate-'));
   const connection = rawHeaders.filter((_, index) => index % 2 === 1 && names[(index - 1) / 2] === 'connection');
   const upgrades = connection.some((value) => !/^(keep-alive|close)$/i.test(value)) ? ['connection'] : [];
   return [...new Set([...strange, ...twice, ...upgrades])];
 }
 
-function receive(request: IncomingMessage, number: number, connection: number): ReceivedRequest {
+function receive(request: IncomingMessage, number: number, connection: number, welcome: readonly string[]): ReceivedRequest {
   return {
     number,
     connection,
@@ -77,7 +77,7 @@ function receive(request: IncomingMessage, number: number, connection: number): 
     path: request.url ?? '',
     rawHeaders: request.rawHeaders,
     headers: request.headers,
-    leaked: leakedNames(request.rawHeaders),
+    leaked: leakedNames(request.rawHeaders, welcome),
     body: Buffer.alloc(0),
     receivedAt: performance.now(),
     closedByPeerAt: undefined,
@@ -99,8 +99,8 @@ function newEntry(received: ReceivedRequest): JournalEntry {
   return { id, received, model: undefined, stream: false, status: undefined, events: 0, bytes: 0, tokens: 0, billed: undefined, end: 'open' };
 }
 
-/** Starts a server on loopback, on a free port unless one is named. */
-export async function listen(answer: Answer, port = 0): Promise<VendorServer> {
+/** Starts a server on loopback, on a free port unless one is named; `welcome` are headers that are no leak here. */
+export async function listen(answer: Answer, port = 0, welcome: readonly string[] = []): Promise<VendorServer> {
   const requests: ReceivedRequest[] = [];
   const journal: JournalEntry[] = [];
   const connections = new Map<Socket, number>();
@@ -109,7 +109,7 @@ export async function listen(answer: Answer, port = 0): Promise<VendorServer> {
   let opened = 0;
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const received = receive(request, requests.length + 1, connections.get(request.socket) ?? 0);
+    const received = receive(request, requests.length + 1, connections.get(request.socket) ?? 0, welcome);
     const entry = newEntry(received);
     requests.push(received);
     journal.push(entry);

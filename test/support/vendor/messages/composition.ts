@@ -1,0 +1,170 @@
+/** What both forms of a reply have in common: its identity, its blocks, why it ended, and its usage. */
+import { improvise, saysNothing } from '../improvise.ts';
+import type { Scenario } from '../scenario.ts';
+import type { Seals } from '../seal.ts';
+import { speak, speechTokens, type Speech } from '../speech.ts';
+import { countAll } from '../words.ts';
+import { askedOf } from './asked.ts';
+import type { Cached } from './cache.ts';
+import type { ClaudeFacts } from './models.ts';
+import type { CountRequest, MessagesRequest } from './request.ts';
+
+/** A block as it ends up, and the deltas it is told in. */
+export interface ToldBlock {
+  readonly start: object;
+  readonly whole: object;
+  readonly deltas: readonly { readonly delta: object; readonly tokens: number }[];
+  /** The limit came in the middle of it: its end is never told. */
+  readonly broken: boolean;
+}
+
+export interface Composition {
+  readonly id: string;
+  readonly model: string;
+  readonly scenario: Scenario;
+  readonly blocks: readonly ToldBlock[];
+  readonly stop: { readonly stop_reason: string; readonly stop_sequence: string | null; readonly stop_details?: object };
+  readonly input: Readonly<Record<string, unknown>>;
+  readonly output: Readonly<Record<string, unknown>>;
+  readonly billed: { readonly prompt: number; readonly completion: number };
+}
+
+export function promptTokens({ system, messages, tools }: CountRequest): number {
+  return countAll([system, messages, tools]);
+}
+
+const reasons = { end: 'end_turn', 'stop-sequence': 'stop_sequence', limit: 'max_tokens', calls: 'tool_use', refusal: 'refusal' } as const;
+
+function textDeltas(words: readonly string[]): ToldBlock['deltas'] {
+  return words.map((text) => ({ delta: { type: 'text_delta', text }, tokens: 1 }));
+}
+
+function textBlock(words: readonly string[], citations: readonly object[] = []): ToldBlock {
+  const cites = citations.map((citation) => ({ delta: { type: 'citations_delta', citation }, tokens: 0 }));
+  const cited = citations.length ? { citations } : {};
+  return {
+    start: { ...(citations.length ? { citations: [] } : {}), type: 'text', text: '' },
+    whole: { ...cited, type: 'text', text: words.join('') },
+    deltas: [...cites, ...textDeltas(words)],
+    broken: false,
+  };
+}
+
+function whole(block: object): ToldBlock {
+  return { start: block, whole: block, deltas: [], broken: false };
+}
+
+function thoughtBlocks({ reasoning, sealed }: Speech, shown: boolean, seals: Seals): ToldBlock[] {
+  if (!reasoning.length) return [];
+  if (sealed) return [whole({ type: 'redacted_thinking', data: seals.seal('redacted', '') })];
+  const thinking = shown ? reasoning : [];
+  const signature = seals.seal('thinking', thinking.join(''));
+  const deltas = thinking.map((piece) => ({ delta: { type: 'thinking_delta', thinking: piece }, tokens: 1 }));
+  return [
+    {
+      start: { type: 'thinking', thinking: '', signature: '' },
+      whole: { type: 'thinking', thinking: thinking.join(''), signature },
+      deltas: [...deltas, { delta: { type: 'signature_delta', signature }, tokens: shown ? 0 : reasoning.length }],
+      broken: false,
+    },
+  ];
+}
+
+/** Arguments as the wire streams them: an empty piece first, and nothing else where there are none. */
+function inputDeltas(fragments: readonly string[]): ToldBlock['deltas'] {
+  const said = fragments.join('') === '{}' ? [] : fragments;
+  return [{ delta: { type: 'input_json_delta', partial_json: '' }, tokens: 1 }, ...said.map((piece) => ({ delta: { type: 'input_json_delta', partial_json: piece }, tokens: 1 }))];
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text || '{}');
+  } catch {
+    return {};
+  }
+}
+
+function callBlocks({ calls, reason }: Speech): ToldBlock[] {
+  return calls.map(({ id, name, fragments }, index) => {
+    const head = { type: 'tool_use', id, name };
+    const broken = reason === 'limit' && index === calls.length - 1;
+    return { start: { ...head, input: {} }, whole: { ...head, input: parsed(fragments.join('')) }, deltas: inputDeltas(fragments), broken };
+  });
+}
+
+/** The search the vendor makes: what it asked, what it found. */
+function searchBlocks({ search, citations }: Speech, id: string, seals: Seals): ToldBlock[] {
+  if (search === undefined) return [];
+  const call = { type: 'server_tool_use', id, name: 'web_search' };
+  const results = citations.map(({ url, title }) => ({ type: 'web_search_result', title, url, encrypted_content: seals.seal('search', url), page_age: null }));
+  return [
+    { start: { ...call, input: {} }, whole: { ...call, input: { query: search } }, deltas: inputDeltas([JSON.stringify({ query: search })]), broken: false },
+    whole({ type: 'web_search_tool_result', tool_use_id: id, content: results }),
+  ];
+}
+
+/** The text, split where citations stand behind a part of it. */
+function textBlocks({ text, citations }: Speech, seals: Seals): ToldBlock[] {
+  if (!text?.length) return [];
+  const all = text.join('');
+  const cited = citations.find(({ text: part }) => part !== undefined && all.startsWith(part));
+  if (!citations.length) return [textBlock(text)];
+  const first = cited?.text ?? all;
+  const places = citations.map(({ url, title }) => ({ type: 'web_search_result_location', cited_text: first, url, title, encrypted_index: seals.seal('index', url) }));
+  const rest = all.slice(first.length);
+  return [textBlock([first], places), ...(rest ? [textBlock([rest])] : [])];
+}
+
+function stopOf(speech: Speech): Composition['stop'] {
+  const stopReason = speech.finish ?? reasons[speech.reason];
+  const details = stopReason === 'refusal' ? { stop_details: { type: 'refusal', category: null, explanation: null } } : {};
+  return { stop_reason: stopReason, stop_sequence: speech.stopSequence ?? null, ...details };
+}
+
+function inputUsage(prompt: number, { read, written }: Cached): Record<string, unknown> {
+  const creation = written['5m'] + written['1h'];
+  return {
+    input_tokens: Math.max(prompt - read - creation, 0),
+    cache_creation_input_tokens: creation,
+    cache_read_input_tokens: read,
+    cache_creation: { ephemeral_5m_input_tokens: written['5m'], ephemeral_1h_input_tokens: written['1h'] },
+  };
+}
+
+export interface Given {
+  readonly request: MessagesRequest;
+  readonly facts: ClaudeFacts;
+  readonly scenario: Scenario;
+  readonly number: number;
+  readonly cached: Cached;
+  readonly seals: Seals;
+}
+
+export function compose({ request, facts, scenario, number, cached, seals }: Given): Composition {
+  const said = saysNothing(scenario) ? { ...improvise(askedOf(request)), ...scenario } : scenario;
+  const mark = `01Fake${String(number).padStart(6, '0')}`;
+  const limit = scenario.overrun ? Infinity : Math.min(request.max_tokens, facts.outputLimit);
+  const speech = speak(said, { limit, stops: request.stop_sequences ?? [], callId: (index) => `toolu_${mark}${index}` });
+  const shown = !(request.thinking && 'display' in request.thinking && request.thinking.display === 'omitted');
+  const blocks = [
+    ...thoughtBlocks(speech, shown, seals),
+    ...searchBlocks(speech, `srvtoolu_${mark}`, seals),
+    ...textBlocks(speech, seals),
+    ...(speech.refusal.length ? [textBlock(speech.refusal)] : []),
+    ...callBlocks(speech),
+  ];
+  const billed = { prompt: promptTokens(request), completion: speechTokens(speech) };
+  const searched = speech.search === undefined ? {} : { server_tool_use: { web_search_requests: 1, web_fetch_requests: 0 } };
+  const thought = speech.reasoning.length ? { output_tokens_details: { thinking_tokens: speech.reasoning.length } } : {};
+  const lies = typeof scenario.usage === 'object' ? scenario.usage : {};
+  return {
+    id: `msg_${mark}`,
+    model: facts.snapshot ?? request.model,
+    scenario: said === scenario ? scenario : { ...scenario, ...said },
+    blocks,
+    stop: stopOf(speech),
+    input: { ...inputUsage(billed.prompt, cached), ...lies },
+    output: { output_tokens: billed.completion, ...thought, ...searched, ...lies },
+    billed,
+  };
+}

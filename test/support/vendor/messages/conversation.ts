@@ -1,0 +1,158 @@
+/**
+ * The rules of a conversation: every `tool_use` is answered in the message right after it, results stand first there,
+ * thoughts come back as they were given, texts say something. Gateways that merge, reorder or drop turns break these.
+ */
+import type { Seals } from '../seal.ts';
+import type { ClaudeFacts } from './models.ts';
+import type { Block, CountRequest, Message } from './request.ts';
+
+export interface Turn {
+  readonly role: Message['role'];
+  readonly blocks: readonly Block[];
+  /** Where it began in the request. */
+  readonly place: number;
+}
+
+/** Messages of one role that follow each other are one turn. */
+export function turnsOf(messages: readonly Message[]): Turn[] {
+  const turns: { role: Message['role']; blocks: Block[]; place: number }[] = [];
+  for (const [place, { role, content }] of messages.entries()) {
+    const blocks: Block[] = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
+    const last = turns.at(-1);
+    if (last?.role === role) last.blocks.push(...blocks);
+    else turns.push({ role, blocks: [...blocks], place });
+  }
+  return turns;
+}
+
+function emptiness(messages: readonly Message[]): string | undefined {
+  for (const [place, { role, content }] of messages.entries()) {
+    const last = place === messages.length - 1;
+    if (content.length === 0 && !(last && role === 'assistant')) {
+      return `messages.${place}: all messages must have non-empty content except for the optional final assistant message`;
+    }
+    const parts = typeof content === 'string' ? [] : content;
+    const nested = parts.flatMap((block) => (block.type === 'tool_result' && typeof block.content === 'object' ? block.content : []));
+    for (const block of [...parts, ...nested]) {
+      if (block.type !== 'text') continue;
+      if (block.text === '') return 'messages: text content blocks must be non-empty';
+      if (!block.text.trim()) return 'messages: text content blocks must contain non-whitespace text';
+    }
+    if (typeof content === 'string' && content !== '' && !content.trim()) return 'messages: text content blocks must contain non-whitespace text';
+  }
+  return undefined;
+}
+
+function callIds({ blocks }: Turn): string[] {
+  return blocks.flatMap((block) => (block.type === 'tool_use' ? [block.id] : []));
+}
+
+function pairing(turns: readonly Turn[]): string | undefined {
+  const seen = new Set<string>();
+  for (const [index, turn] of turns.entries()) {
+    const before = turns[index - 1];
+    const asked = before?.role === 'assistant' ? callIds(before) : [];
+    const answered = turn.blocks.flatMap((block) => (block.type === 'tool_result' ? [block.tool_use_id] : []));
+    const missing = asked.filter((id) => !answered.includes(id));
+    if (missing.length) return unanswered(before?.place ?? 0, missing);
+    for (const [position, id] of answered.entries()) {
+      if (!asked.includes(id)) return orphan(turn.place, position, id);
+      if (answered.indexOf(id) < position) return `messages.${turn.place}.content.${position}: each tool_use must have a single result. Found multiple \`tool_result\` blocks with id: ${id}`;
+    }
+    const lastResult = turn.blocks.findLastIndex((block) => block.type === 'tool_result');
+    if (turn.blocks.slice(0, lastResult + 1).some((block) => block.type !== 'tool_result')) {
+      return `messages.${turn.place}: \`tool_result\` blocks must come first in the content of the message that answers \`tool_use\` blocks`;
+    }
+    for (const id of callIds(turn)) {
+      if (seen.has(id)) return `messages.${turn.place}: \`tool_use\` ids must be unique`;
+      seen.add(id);
+    }
+  }
+  const last = turns.at(-1);
+  const open = last ? callIds(last) : [];
+  return last && open.length ? unanswered(last.place, open) : undefined;
+}
+
+function unanswered(place: number, ids: readonly string[]): string {
+  return (
+    `messages.${place}: \`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${ids.join(', ')}. ` +
+    'Each `tool_use` block must have a corresponding `tool_result` block in the next message.'
+  );
+}
+
+function orphan(place: number, position: number, id: string): string {
+  return (
+    `messages.${place}.content.${position}: unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${id}. ` +
+    'Each `tool_result` block must have a corresponding `tool_use` block in the previous message.'
+  );
+}
+
+function failedResults(messages: readonly Message[]): string | undefined {
+  for (const [place, { content }] of messages.entries()) {
+    if (typeof content === 'string') continue;
+    for (const [position, block] of content.entries()) {
+      const bad = block.type === 'tool_result' && block.is_error && Array.isArray(block.content) && block.content.some(({ type }) => type !== 'text');
+      if (bad) return `messages.${place}.content.${position}.tool_result: all content must be type \`text\` if \`is_error\` is true`;
+    }
+  }
+  return undefined;
+}
+
+function signatures(messages: readonly Message[], seals: Seals): string | undefined {
+  for (const [place, { content }] of messages.entries()) {
+    if (typeof content === 'string') continue;
+    for (const [position, block] of content.entries()) {
+      const at = `messages.${place}.content.${position}`;
+      if (block.type === 'thinking' && !seals.holds(block.signature, 'thinking', block.thinking)) return `${at}: Invalid \`signature\` in \`thinking\` block`;
+      if (block.type === 'redacted_thinking' && !seals.holds(block.data, 'redacted', '')) return `${at}: Invalid \`data\` in \`redacted_thinking\` block`;
+    }
+  }
+  return undefined;
+}
+
+/** With a budget to think, a tool loop goes on from its thoughts: its last assistant turn begins with them. */
+function leadingThoughts(turns: readonly Turn[], { thinking }: CountRequest): string | undefined {
+  if (thinking?.type !== 'enabled') return undefined;
+  const last = turns.at(-1);
+  const before = turns.at(-2);
+  const looping = last?.role === 'user' && last.blocks.some(({ type }) => type === 'tool_result');
+  const first = before?.blocks[0]?.type;
+  if (!looping || before?.role !== 'assistant' || first === 'thinking' || first === 'redacted_thinking') return undefined;
+  return (
+    `messages.${before.place}.content.0.type: Expected \`thinking\` or \`redacted_thinking\`, but found \`${first}\`. When \`thinking\` is enabled, ` +
+    'a final `assistant` message must start with a thinking block (preceding the lastmost set of `tool_use` and `tool_result` blocks).'
+  );
+}
+
+function ends(turns: readonly Turn[], request: CountRequest, facts: ClaudeFacts): string | undefined {
+  const [first] = turns;
+  const last = turns.at(-1);
+  if (first?.role !== 'user') return 'messages: first message must use the "user" role';
+  if (last?.role !== 'assistant') return undefined;
+  const end = last.blocks.at(-1);
+  if (!facts.prefill || (request.thinking && request.thinking.type !== 'disabled')) {
+    return 'This model does not support assistant message prefill. The conversation must end with a user message.';
+  }
+  if (end?.type === 'text' && /\s$/.test(end.text)) return 'messages: final assistant content cannot end with trailing whitespace';
+  return undefined;
+}
+
+function betweenTurns(messages: readonly Message[], { midSystem }: ClaudeFacts): string | undefined {
+  const place = messages.findIndex(({ role }) => role === 'system');
+  return place < 0 || midSystem ? undefined : `messages.${place}.role: Input should be 'user' or 'assistant'`;
+}
+
+/** The first thing wrong with a conversation. */
+export function conversationComplaint(request: CountRequest, facts: ClaudeFacts, seals: Seals): string | undefined {
+  const { messages } = request;
+  const turns = turnsOf(messages.filter(({ role }) => role !== 'system'));
+  return (
+    betweenTurns(messages, facts) ??
+    emptiness(messages) ??
+    pairing(turns) ??
+    failedResults(messages) ??
+    signatures(messages, seals) ??
+    leadingThoughts(turns, request) ??
+    ends(turns, request, facts)
+  );
+}

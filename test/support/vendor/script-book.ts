@@ -1,0 +1,56 @@
+/** Which model does what: scripts by exact name, or by the end of a name where written `*-cut`. */
+import type { ReceivedRequest } from './server.ts';
+
+/** One call as a handler sees it. */
+export interface Call<Request> {
+  readonly request: Request;
+  readonly received: ReceivedRequest;
+  /** How many calls its script has answered before. */
+  readonly turn: number;
+}
+
+export type StepOf<Request, Scenario> = Scenario | ((call: Call<Request>) => Scenario | Promise<Scenario>);
+
+interface Script<Step> {
+  readonly steps: readonly Step[];
+  turn: number;
+}
+
+export class ScriptBook<Request, Scenario extends object> {
+  readonly #scripts = new Map<string, Script<StepOf<Request, Scenario>>>();
+  readonly #unscripted: Scenario;
+
+  constructor(unscripted: Scenario) {
+    this.#unscripted = unscripted;
+  }
+
+  set(pattern: string, steps: readonly StepOf<Request, Scenario>[]): void {
+    this.#scripts.set(pattern, { steps, turn: 0 });
+  }
+
+  clear(): void {
+    this.#scripts.clear();
+  }
+
+  #find(model: string): Script<StepOf<Request, Scenario>> | undefined {
+    const exact = this.#scripts.get(model);
+    if (exact) return exact;
+    const suffixes = [...this.#scripts.keys()].filter((pattern) => pattern.startsWith('*') && model.endsWith(pattern.slice(1)));
+    const longest = suffixes.toSorted((one, other) => other.length - one.length)[0];
+    return longest === undefined ? undefined : this.#scripts.get(longest);
+  }
+
+  has(model: string): boolean {
+    return this.#find(model) !== undefined;
+  }
+
+  /** The scenario of the next call to a model; a script's last step answers all later calls. */
+  async next(model: string, request: Request, received: ReceivedRequest): Promise<Scenario> {
+    const script = this.#find(model);
+    if (!script) return this.#unscripted;
+    const turn = script.turn;
+    script.turn += 1;
+    const step = script.steps[Math.min(turn, script.steps.length - 1)];
+    return typeof step === 'function' ? step({ request, received, turn }) : (step ?? this.#unscripted);
+  }
+}

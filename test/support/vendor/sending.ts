@@ -1,0 +1,58 @@
+/** How a vendor's reply gets out: in one piece, or event by event with whatever a scenario slips in or breaks off with. */
+import type { ServerResponse } from 'node:http';
+import { deliver, type Delivery, type Frame, type WholeReply } from './delivery.ts';
+import type { Scenario } from './scenario.ts';
+import type { JournalEntry } from './server.ts';
+
+export type Headers = Readonly<Record<string, string | readonly string[]>>;
+
+function wholeFrame(body: WholeReply['body']): Frame {
+  const bytes = typeof body === 'string' || body instanceof Uint8Array ? Buffer.from(body) : Buffer.from(JSON.stringify(body));
+  return { bytes, tokens: 0, event: true };
+}
+
+export async function sendWhole(reply: WholeReply, usual: Headers, delivery: Delivery, response: ServerResponse, entry: JournalEntry): Promise<void> {
+  const frame = wholeFrame(reply.body);
+  // A reply that will break off has no length it could be held to.
+  const length = delivery.cut?.how === 'end' ? {} : { 'content-length': String(frame.bytes.length) };
+  const headers = { 'content-type': 'application/json', ...usual, ...length, ...reply.headers };
+  await deliver(response, { status: reply.status, headers }, [frame], delivery, entry);
+}
+
+/** One event of a stream, framed, and the tokens of output it delivers. */
+export interface Told {
+  readonly frame: string;
+  readonly tokens: number;
+}
+
+function counted(frame: string, tokens = 0): Frame {
+  return { bytes: Buffer.from(frame), tokens, event: true };
+}
+
+/** Passed a reply's events and what its wire says when it fails; the answer are the frames as the scenario has them. */
+export function* staged(events: Iterable<Told>, scenario: Scenario, failure: (sent: number) => readonly string[]): Generator<Frame> {
+  const inserts = scenario.inserts ?? [];
+  const extra = (place: number | 'end'): Frame[] =>
+    inserts.filter(({ before }) => before === place).map(({ frame }) => ({ bytes: Buffer.from(frame), tokens: 0, event: false }));
+  let sent = 0;
+  for (const { frame, tokens } of events) {
+    yield* extra(sent);
+    if (scenario.endlessLine === sent) {
+      yield counted('data: {"text":"');
+      for (;;) yield counted('more and more and more and more and more and more and more '.repeat(100));
+    }
+    if (scenario.fail?.after === sent) {
+      for (const text of failure(sent)) yield counted(text);
+      return;
+    }
+    yield counted(frame, tokens);
+    sent += 1;
+  }
+  yield* extra(sent);
+  yield* extra('end');
+  if (scenario.fail) throw new Error(`a scenario's failure comes too late: the reply has ${sent} events`);
+}
+
+export async function sendStream(frames: Iterable<Frame>, headers: Headers, scenario: Scenario, response: ServerResponse, entry: JournalEntry): Promise<void> {
+  await deliver(response, { status: 200, headers: { 'cache-control': 'no-cache', ...headers, ...scenario.headers } }, frames, scenario, entry);
+}

@@ -1,0 +1,101 @@
+/**
+ * What is said, cut into pieces and cut off where the request's stop sequences or its output limit end it, so that a
+ * lowered limit shows in the reply as it would with a real model.
+ */
+import type { Citation, Picture, Said } from './scenario.ts';
+import { spoken } from './words.ts';
+
+export interface SpokenCall {
+  readonly id: string;
+  readonly name: string;
+  readonly freeform: boolean;
+  readonly fragments: readonly string[];
+}
+
+export interface Speech {
+  readonly reasoning: readonly string[];
+  readonly sealed: boolean;
+  readonly text: readonly string[] | undefined;
+  readonly refusal: readonly string[];
+  readonly calls: readonly SpokenCall[];
+  readonly search: string | undefined;
+  readonly citations: readonly Citation[];
+  readonly pictures: readonly Picture[];
+  readonly code: Said['code'];
+  /** Why it ended, before any wire names it. */
+  readonly reason: 'end' | 'stop-sequence' | 'limit' | 'calls' | 'refusal';
+  readonly stopSequence: string | undefined;
+  /** The wire's own word, where the scenario gives one. */
+  readonly finish: string | undefined;
+}
+
+export interface Bounds {
+  readonly limit: number;
+  readonly stops: readonly string[];
+  /** Makes the id of a call from its place. */
+  readonly callId: (index: number) => string;
+}
+
+/** The pieces up to the first stop sequence, and which it was. */
+function untilStop(words: readonly string[], stops: readonly string[]): { readonly words: readonly string[]; readonly stop?: string } {
+  const text = words.join('');
+  const found = stops.map((stop) => ({ stop, at: text.indexOf(stop) })).filter(({ at, stop }) => at >= 0 && stop);
+  const [first] = found.toSorted((one, other) => one.at - other.at);
+  if (!first) return { words };
+  const kept: string[] = [];
+  let left = first.at;
+  for (const word of words) {
+    if (left <= 0) break;
+    kept.push(word.slice(0, left));
+    left -= word.length;
+  }
+  return { words: kept, stop: first.stop };
+}
+
+export function speak(said: Said, { limit, stops, callId }: Bounds): Speech {
+  let left = limit;
+  let cut = false;
+  const take = (words: readonly string[]): readonly string[] => {
+    const kept = words.slice(0, left);
+    left -= kept.length;
+    cut ||= kept.length < words.length;
+    return kept;
+  };
+  const reasoning = take(spoken(said.reasoning));
+  const stopped = untilStop(spoken(said.text), stops);
+  const text = said.text === undefined ? undefined : take(stopped.words);
+  const refusal = take(spoken(said.refusal));
+  const calls = (stopped.stop === undefined ? (said.toolCalls ?? []) : []).flatMap(({ name, id, freeform = false, arguments: words = '{}' }, index) =>
+    take([name]).length ? [{ id: id ?? callId(index), name, freeform, fragments: take(spoken(words)) }] : [],
+  );
+  const natural = calls.length ? 'calls' : refusal.length ? 'refusal' : 'end';
+  const reason = cut ? 'limit' : stopped.stop === undefined ? natural : 'stop-sequence';
+  return {
+    reasoning, text, refusal, calls, reason,
+    sealed: said.sealed ?? false,
+    search: said.search,
+    citations: said.citations ?? [],
+    pictures: said.pictures ?? [],
+    code: said.code,
+    stopSequence: cut ? undefined : stopped.stop,
+    finish: said.finish,
+  };
+}
+
+export function speechTokens({ reasoning, text, refusal, calls }: Speech): number {
+  const called = calls.reduce((sum, { fragments }) => sum + 1 + fragments.length, 0);
+  return reasoning.length + (text?.length ?? 0) + refusal.length + called;
+}
+
+/** The fragments of all calls in the order they are sent: one call after the other, or a round of each in turn. */
+export function* callFragments(calls: readonly SpokenCall[], interleaved: boolean): Generator<{ readonly index: number; readonly fragment: string; readonly last: boolean }> {
+  const rounds = Math.max(0, ...calls.map(({ fragments }) => fragments.length));
+  const places = interleaved
+    ? Array.from({ length: rounds }, (_, round) => calls.map((_call, index) => ({ index, round }))).flat()
+    : calls.flatMap(({ fragments }, index) => fragments.map((_, round) => ({ index, round })));
+  for (const { index, round } of places) {
+    const fragments = calls[index]?.fragments ?? [];
+    const fragment = fragments[round];
+    if (fragment !== undefined) yield { index, fragment, last: round === fragments.length - 1 };
+  }
+}

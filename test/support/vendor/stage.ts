@@ -1,0 +1,64 @@
+/**
+ * What all vendors have in common: an address, a key, a script for each model, and a journal of what arrived. A wire
+ * plays on it by its `Play`: passed a call, it answers it.
+ */
+import type { ServerResponse } from 'node:http';
+import type { Scenario } from './scenario.ts';
+import { ScriptBook, type StepOf } from './script-book.ts';
+import { listen, type JournalEntry, type ReceivedRequest } from './server.ts';
+
+export type Step<Request = unknown> = StepOf<Request, Scenario>;
+
+export interface StageOptions {
+  /** The only key it accepts. */
+  readonly key?: string;
+  readonly port?: number;
+  /** Opaque values (signatures, encrypted reasoning) it takes for its own though it never handed them out. */
+  readonly vouched?: readonly string[];
+}
+
+export interface Stage<Request = unknown> {
+  /** Its address as the vendor's SDK wants it. */
+  readonly url: string;
+  readonly key: string;
+  readonly requests: readonly ReceivedRequest[];
+  readonly journal: readonly JournalEntry[];
+  /**
+   * Says what a model does: an exact name, or the end of one as `*-cut`. Each call takes the next step, all later
+   * ones the last. A scripted model need not be known otherwise. Counts of tokens take no step.
+   */
+  script(model: string, ...steps: readonly [Step<Request>, ...Step<Request>[]]): void;
+  /** Forgets all scripts. */
+  unscript(): void;
+  openConnections(): number;
+  close(): Promise<void>;
+}
+
+export interface PlayedCall {
+  readonly received: ReceivedRequest;
+  readonly response: ServerResponse;
+  readonly entry: JournalEntry;
+}
+
+export interface Play<Request> {
+  readonly key: string;
+  readonly scripts: ScriptBook<Request, Scenario>;
+  /** Names of headers that are its business though they would be a leak elsewhere. */
+  readonly headers: readonly string[];
+  answer(call: PlayedCall): Promise<void>;
+}
+
+/** Opens a vendor; `base` is what its SDK's address has after the origin. */
+export async function openStage<Request>(play: Play<Request>, { port }: StageOptions, base = ''): Promise<Stage<Request>> {
+  const server = await listen((received, response, entry) => play.answer({ received, response, entry }), port, play.headers);
+  return {
+    url: `${server.origin}${base}`,
+    key: play.key,
+    requests: server.requests,
+    journal: server.journal,
+    script: (model, ...steps) => play.scripts.set(model, steps),
+    unscript: () => play.scripts.clear(),
+    openConnections: () => server.openConnections(),
+    close: () => server.close(),
+  };
+}

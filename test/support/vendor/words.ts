@@ -1,0 +1,27 @@
+/**
+ * How every vendor counts. One token is a word with the space before it, or a single sign; words given in pieces
+ * have one token a piece, as a model emits them. Nothing like a real tokeniser, but exact, and never more than bytes.
+ */
+
+/** Text given whole is cut into tokens; given in pieces, each is one token and one event of a stream. */
+export type Words = string | readonly string[];
+
+/** `'Hello there!'` → `['Hello', ' there', '!']`; joined again they are the text. */
+export function pieces(text: string): string[] {
+  return text.match(/\s*(?:[\p{L}\p{N}]+|[^\s\p{L}\p{N}])|\s+$/gu) ?? [];
+}
+
+export function spoken(words: Words | undefined): readonly string[] {
+  return typeof words === 'string' ? pieces(words) : (words ?? []);
+}
+
+export function countWords(text: string | null | undefined): number {
+  return text ? pieces(text).length : 0;
+}
+
+/** Tokens of all that is said anywhere in a request; a medium or anything else that has no words is 85. */
+export function countAll(value: unknown): number {
+  if (typeof value === 'string') return value.length > 200 && !/\s/.test(value) ? 85 : countWords(value);
+  if (typeof value !== 'object' || value === null) return 0;
+  return Object.values(value).reduce((sum: number, inner) => sum + countAll(inner), 0);
+}
