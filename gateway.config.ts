@@ -7,6 +7,7 @@ import { apiKeyHeader } from './plugins/auth/api-key-header.ts';
 import { bearer } from './plugins/auth/bearer.ts';
 import { googleApiKey } from './plugins/auth/google-api-key.ts';
 import { balance } from './plugins/meters/balance/index.ts';
+import { admin } from './plugins/operations/admin/index.ts';
 import { prometheus } from './plugins/operations/prometheus.ts';
 import { chatCompletions } from './plugins/protocols/chat-completions/index.ts';
 import { generateContent } from './plugins/protocols/generate-content/index.ts';
@@ -26,11 +27,12 @@ import { vllm } from './plugins/providers/vllm.ts';
 import { xai } from './plugins/providers/xai.ts';
 import { preferences } from './plugins/routing/preferences.ts';
 
-const { PORT, HOST, TOLLGATE_DATA, TOLLGATE_FIRST_BYTE_TIMEOUT } = process.env;
+const { PORT, HOST, TOLLGATE_ADMIN_HOST, TOLLGATE_ADMIN_PORT, TOLLGATE_DATA, TOLLGATE_FIRST_BYTE_TIMEOUT } = process.env;
+const port = PORT ? Number(PORT) : 8787;
 const firstByte = TOLLGATE_FIRST_BYTE_TIMEOUT ? { firstEvent: Number(TOLLGATE_FIRST_BYTE_TIMEOUT), reply: Number(TOLLGATE_FIRST_BYTE_TIMEOUT) } : {};
 
 export default defineConfig({
-  server: { port: PORT ? Number(PORT) : 8787, host: HOST ?? '127.0.0.1' },
+  server: { port, host: HOST ?? '127.0.0.1' },
   dataFolder: TOLLGATE_DATA ?? './data',
   timeouts: { ...firstByte },
   plugins: [
@@ -62,5 +64,7 @@ export default defineConfig({
     // Who pays, and who watches.
     balance(),
     prometheus(),
+    // The operators' door, at the next port unless another is named.
+    admin({ port: TOLLGATE_ADMIN_PORT ? Number(TOLLGATE_ADMIN_PORT) : port && port + 1, host: TOLLGATE_ADMIN_HOST ?? '127.0.0.1' }),
   ],
 });

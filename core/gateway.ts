@@ -1,17 +1,19 @@
 /** A gateway put together from its configuration: plugins applied, hooks made ready, and let go of again. */
 import { Registry as MetricsRegistry } from 'prom-client';
 import type { Logger } from 'pino';
+import { Calls } from './calls.ts';
 import { Catalog } from './catalog.ts';
 import type { Config } from './config.ts';
 import { watchListing } from './discovery.ts';
 import { createDispatcher } from './dispatch.ts';
 import type { Target } from './exchange.ts';
 import { createHooks, type CoreHooks } from './hooks.ts';
-import { PluginError, type Command, type Host, type Keyring, type Plugin, type Route } from './plugin.ts';
+import { PluginError, type Command, type Host, type Keyring, type Plugin, type Readiness, type Route } from './plugin.ts';
 import type { Protocol } from './protocol.ts';
 import type { Provider } from './provider.ts';
 import { Registry } from './registry.ts';
 import { Resources } from './resources.ts';
+import { openDoor } from './server.ts';
 import { freezeTaps, tappable } from './taps.ts';
 
 /** What the walk and the door need of a gateway. */
@@ -20,6 +22,9 @@ export interface Core {
   readonly protocols: Registry<Protocol>;
   readonly routes: Registry<Route>;
   readonly commands: Registry<Command>;
+  readonly readiness: Registry<Readiness>;
+  /** The calls it is answering. */
+  readonly calls: Calls;
   readonly logger: Logger;
   readonly bodyLimit: number;
   /** Milliseconds of silence after which a stream shows a sign of life. */
@@ -53,11 +58,21 @@ export function createGateway(config: Config, logger: Logger): Gateway {
   const keyrings = new Registry<Keyring>('keyring');
   const routes = new Registry<Route>('route');
   const commands = new Registry<Command>('command');
+  const readiness = new Registry<Readiness>('readiness check');
   const catalog = new Catalog();
   const resources = new Resources();
   const notes: string[] = [];
   const examples: string[] = [];
   const dispatcher = createDispatcher(config.timeouts);
+
+  const core: Core = {
+    hooks, protocols, routes, commands, readiness, logger, targetsFor,
+    calls: new Calls(),
+    bodyLimit: config.server.bodyLimit,
+    keepAliveEvery: config.timeouts.keepAlive,
+    rejectsLoss: config.loss === 'reject',
+    firstEventTimeout: (stream) => (stream ? config.timeouts.firstEvent : config.timeouts.reply),
+  };
 
   const known = new Map<string, readonly Target[]>();
   let knownVersion = catalog.version;
@@ -78,14 +93,22 @@ export function createGateway(config: Config, logger: Logger): Gateway {
     return targets;
   }
 
+  /** A reload finds the listener open, and puts its own routes behind it. */
+  async function openOperatorDoor(address: { readonly host: string; readonly port: number }): Promise<string> {
+    const door = await resources.open('operator door', address, (at) => openDoor(core, at, 'operators'), (opened) => opened.close());
+    door.serve(core);
+    return door.url;
+  }
+
   for (const plugin of config.plugins) {
     const pluginLogger = logger.child({ plugin: plugin.name });
     const host: Host = {
       hooks: tappable(hooks, pluginLogger),
-      protocols, providers, keyrings, routes, commands, catalog, metrics,
+      protocols, providers, keyrings, routes, commands, readiness, catalog, metrics,
       logger: pluginLogger,
       dataFolder: config.dataFolder,
       resource: resources.open,
+      openOperatorDoor,
       targetsFor,
       tell: (line) => void notes.push(line),
       example: (line) => void examples.push(line),
@@ -96,12 +119,7 @@ export function createGateway(config: Config, logger: Logger): Gateway {
   hooks.dispatch.tapPromise({ name: 'proxy', stage: Number.MAX_SAFE_INTEGER }, dispatcher.dispatch);
 
   return {
-    hooks, protocols, routes, commands, logger, notes, examples,
-    bodyLimit: config.server.bodyLimit,
-    keepAliveEvery: config.timeouts.keepAlive,
-    rejectsLoss: config.loss === 'reject',
-    firstEventTimeout: (stream) => (stream ? config.timeouts.firstEvent : config.timeouts.reply),
-    targetsFor,
+    ...core, notes, examples,
     async open() {
       await hooks.ready.promise();
       freezeTaps(hooks);

@@ -2,12 +2,13 @@
  * The walk: one call from its head to its end, hook by hook. Read from `walk` downwards, this file is the
  * definition of the gateway; what each step does in detail is elsewhere.
  */
+import { admitted } from './access.ts';
 import { startAttempt, type RunningAttempt } from './attempt.ts';
 import { chargeFor } from './charge.ts';
 import { countsTokens, crossCount, estimatedCount } from './count.ts';
 import { GatewayError, toGatewayError } from './errors.ts';
 import { advance, type Answered, type Attempt, type Authenticated, type End, type Failed, type Grant, type Parsed, type Planned, type Received, type Refused, type Routed, type Target } from './exchange.ts';
-import { failureOf, fallsBack, refusedBy } from './failure.ts';
+import { failureOf, fallsBack, finalError, refusedBy } from './failure.ts';
 import type { Core } from './gateway.ts';
 import { answerHead, sendError, streamHead } from './heads.ts';
 import { parseJson } from './json.ts';
@@ -42,8 +43,7 @@ export async function walk(core: Core, received: Received, client: Client): Prom
 async function callOf(core: Core, received: Received, client: Client): Promise<End> {
   let planned: Planned;
   try {
-    const principal = await core.hooks.authenticate.promise(received);
-    if (!principal) throw new GatewayError('invalid_api_key', 'No API key was sent. Send `Authorization: Bearer <key>`.');
+    const principal = admitted(await core.hooks.authenticate.promise(received), 'user');
     const parsed = await parse(advance(received, { principal }), client);
     const replay = await core.hooks.replay.promise(parsed);
     if (replay) {
@@ -112,8 +112,8 @@ async function tryTargets(core: Core, planned: Planned, grant: Grant, client: Cl
     } catch (thrown) {
       const error = failureOf(thrown, routed);
       running.ended(error);
-      failure = { type: 'failed', exchange: routed, error, charge: chargeFor(cancellation.cancelled ? 'left-before-output' : 'failed', routed, tally), ...factsOf(routed, attempts) };
-      if (cancellation.cancelled || !fallsBack(error)) break;
+      failure = { type: 'failed', exchange: routed, error: finalError(attempts, error), charge: chargeFor(cancellation.cancelled ? 'left-before-output' : 'failed', routed, tally), ...factsOf(routed, attempts) };
+      if (cancellation.cancelled || !fallsBack(error, routed)) break;
       continue;
     }
     running.begun();
@@ -139,10 +139,12 @@ async function beginReply(core: Core, routed: Routed, tally: Tally): Promise<Beg
   if (routed.operation === 'count' && !countsTokens(routed.attempt.target)) return begin(estimatedCount(routed), [], true);
   const verbatim = isVerbatim(core.hooks, routed);
   const { body, losses } = await encodeBody(core.hooks, routed, verbatim);
+  routed.attempt.losses = losses;
   if (losses.length > 0 && (core.rejectsLoss || routed.call.preferences.require_parameters)) throw lossRefusal(losses, model.id);
   const request = await requestFor(routed, body, verbatim);
   const response = await core.hooks.dispatch.promise(request, routed);
   if (!response) throw new GatewayError('internal', 'No dispatcher took the call.');
+  routed.attempt.status = response.status;
   if (response.status !== 200) throw await refusedBy(protocol, response);
   const pieces = routed.operation === 'count' ? crossCount(routed, response) : crossReply(core.hooks, routed, response, tally, verbatim);
   return begin(pieces, losses, false);
@@ -158,7 +160,7 @@ async function deliver(running: RunningAttempt, attempts: readonly Attempt[], ta
   const settle = async (outcome: Answered['outcome'], error: GatewayError | undefined, lastWord: string): Promise<Answered> => {
     running.ended(error);
     const recording = client.reply.recording(lastWord);
-    const end: Answered = { type: 'answered', exchange: routed, outcome, error, charge: chargeFor(outcome, routed, tally), ...factsOf(routed, attempts), losses, recording };
+    const end: Answered = { type: 'answered', exchange: routed, outcome, error, charge: chargeFor(outcome, routed, tally), ...factsOf(routed, attempts), losses: tally.losses.length > 0 ? [...losses, ...tally.losses] : losses, recording };
     await meter(end);
     client.reply.finish(lastWord);
     return end;

@@ -21,6 +21,8 @@ export interface RouteRequest {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   /** The parsed JSON body of a POST, PUT or PATCH; undefined otherwise. */
   readonly body: unknown;
+  /** The same body as it was sent, for what is signed. */
+  readonly text: string;
 }
 
 export interface RouteReply {
@@ -30,7 +32,7 @@ export interface RouteReply {
   readonly body: unknown;
 }
 
-/** An HTTP route of a plugin's own. Core authenticates by `access` before `handle` is called. */
+/** An HTTP route of a plugin's own. Core authenticates by `access` before `handle` is called; `operator` routes are served at the operators' door alone. */
 export type Route = {
   readonly name: string;
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -71,6 +73,13 @@ export interface Keyring {
   verify(secret: string): Promise<Principal | undefined>;
 }
 
+/** Something without which the gateway should get no calls: `/readyz` is red while any has a fault. */
+export interface Readiness {
+  readonly name: string;
+  /** Asked at each look; undefined: ready; otherwise what is wrong, in words for an operator. */
+  fault(): string | undefined;
+}
+
 /** A process-owned thing: shared by all who ask with the same key and options, closed with its last user. */
 export type OpenResource = <Options extends object, Thing>(
   key: string,
@@ -87,6 +96,7 @@ export interface Host {
   readonly keyrings: Registry<Keyring>;
   readonly routes: Registry<Route>;
   readonly commands: Registry<Command>;
+  readonly readiness: Registry<Readiness>;
   readonly catalog: Catalog;
   /** Who serves a model, and how they are to be spoken to for a client of this protocol; empty for an unknown model. */
   targetsFor(model: string, client: Protocol): readonly Target[];
@@ -96,6 +106,8 @@ export interface Host {
   /** The folder for what is kept on disk (`TOLLGATE_DATA`). */
   readonly dataFolder: string;
   readonly resource: OpenResource;
+  /** Opens a listener, kept by the process, that serves all `operator` routes and nothing else; answers its address. */
+  openOperatorDoor(address: { readonly host: string; readonly port: number }): Promise<string>;
   /** Adds a line to what whoever starts the gateway is shown. */
   tell(line: string): void;
   /** Adds a call to paste, shown after all that is told; `{url}` in it becomes the gateway's address. */

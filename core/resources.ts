@@ -32,9 +32,9 @@ export class Resources {
     let entry = held.get(name);
     if (!entry) {
       const thing = (async () => open(options))();
-      entry = { thing, users: 0, close: async () => close(await thing) };
+      entry = { thing, users: 0, close: () => thing.then(close, () => undefined) };
       held.set(name, entry);
-      // One that could not be opened may be tried again.
+      // One that could not be opened may be tried again, and there is nothing of it to close.
       thing.catch(() => held.delete(name));
     }
     if (!this.#used.has(name)) {
@@ -45,8 +45,9 @@ export class Resources {
     return entry.thing as Promise<Thing>;
   };
 
+  /** The last one first: a listener goes before what it serves from. */
   async release(): Promise<void> {
-    for (const [name, entry] of this.#used) {
+    for (const [name, entry] of [...this.#used].toReversed()) {
       this.#used.delete(name);
       entry.users -= 1;
       if (entry.users > 0) continue;

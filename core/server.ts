@@ -6,42 +6,59 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { randomUUID } from 'node:crypto';
 import Router from '@koa/router';
 import Koa from 'koa';
+import { admitted } from './access.ts';
 import { Cancellation } from './cancellation.ts';
 import { arriveBy } from './dispatch.ts';
 import { GatewayError, toGatewayError } from './errors.ts';
-import type { Principal, Received } from './exchange.ts';
+import type { Received } from './exchange.ts';
 import type { Core } from './gateway.ts';
 import { walk } from './pipeline.ts';
-import type { Route, RouteReply } from './plugin.ts';
+import type { Route, RouteReply, RouteRequest } from './plugin.ts';
 import type { Match, Operation, Protocol } from './protocol.ts';
 import { Reply } from './reply.ts';
 
 /** Milliseconds and bytes within which a client has to speak; Node's own defaults are either looser or shorter than a load balancer's. */
 const listenerLimits = { headersTimeout: 15_000, requestTimeout: 120_000, keepAliveTimeout: 75_000, maxHeaderSize: 32 * 1024 };
 
+/** A door serves either all calls and the routes that are not for operators, or the routes for operators and nothing else. */
+export type Audience = 'everyone' | 'operators';
+
 export interface Door {
   readonly url: string;
+  /** From the next request on another gateway answers. */
+  serve(core: Core): void;
   /** Stops listening and waits for the calls that run. */
   close(): Promise<void>;
 }
 
-/** Opens the door on an address; port 0 takes any free one. */
-export async function openDoor(core: Core, address: { readonly host: string; readonly port: number }): Promise<Door> {
+/** Opens a door on an address; port 0 takes any free one. */
+export async function openDoor(core: Core, address: { readonly host: string; readonly port: number }, audience: Audience = 'everyone'): Promise<Door> {
+  let answer = answerOf(core, audience);
+  const server = createServer(listenerLimits, (request, response) => void answer(request, response));
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(address.port, address.host, resolve);
+  });
+  return {
+    url: urlOf(server, address.host),
+    serve(next) {
+      answer = answerOf(next, audience);
+    },
+    close: () => closeServer(server),
+  };
+}
+
+function answerOf(core: Core, audience: Audience): ReturnType<Koa['callback']> {
   const app = new Koa();
   app.on('error', (error: unknown) => core.logger.error({ error }, 'a request failed outside the walk'));
-  app.use(protocolCalls(core));
-  const router = routesOf(core);
+  if (audience === 'everyone') app.use(protocolCalls(core));
+  const router = routesOf(core, audience);
   app.use(router.routes());
   app.use((context) => {
     context.status = 404;
     context.body = neutralError(new GatewayError('not_found', `There is nothing at ${context.method} ${context.path}.`));
   });
-  const server = createServer(listenerLimits, app.callback());
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(address.port, address.host, resolve);
-  });
-  return { url: urlOf(server, address.host), close: () => closeServer(server) };
+  return app.callback();
 }
 
 function urlOf(server: Server, host: string): string {
@@ -89,7 +106,9 @@ async function takeCall(core: Core, context: Koa.Context, protocol: Protocol, ma
     if (!context.res.writableFinished) received.cancellation.cancel();
   });
   const reply = new Reply(context.res, received.id);
+  core.calls.begin(received);
   await walk(core, received, { protocol, match, reply, body: () => readBody(context.req, core.bodyLimit) });
+  core.calls.end(received);
 }
 
 /** A UUID of version 7: what the ledger writes in order of time stands together on its disk. */
@@ -167,15 +186,18 @@ function tooLarge(limit: number): GatewayError {
   return new GatewayError('body_too_large', `The body is larger than the ${limit} bytes this gateway accepts.`);
 }
 
-function routesOf(core: Core): Router {
+function routesOf(core: Core, audience: Audience): Router {
   const router = new Router();
   router.get('/healthz', (context) => {
     context.body = { status: 'ok' };
   });
   router.get('/readyz', (context) => {
-    context.body = { status: 'ready' };
+    const faults = faultsOf(core);
+    context.status = faults.length > 0 ? 503 : 200;
+    context.body = faults.length > 0 ? { status: 'not ready', faults } : { status: 'ready' };
   });
   for (const route of core.routes.all()) {
+    if ((route.access === 'operator') !== (audience === 'operators')) continue;
     router.register(route.path, [route.method], async (context) => {
       const { status, headers = {}, body } = await answerRoute(core, route, context);
       context.status = status;
@@ -186,36 +208,46 @@ function routesOf(core: Core): Router {
   return router;
 }
 
+/** What keeps the gateway from being given calls. */
+function faultsOf({ calls, readiness }: Core): string[] {
+  const told = [...readiness.all()].flatMap(({ name, fault }) => {
+    const wrong = fault();
+    return wrong === undefined ? [] : [`${name}: ${wrong}`];
+  });
+  return calls.draining ? ['it is stopping', ...told] : told;
+}
+
 async function answerRoute(core: Core, route: Route, context: Koa.Context & { params: Record<string, string> }): Promise<RouteReply> {
   const received = new Arrival(core, context, route.name, 'generate');
   try {
-    const request = { params: context.params, query: received.query, headers: context.req.headers, body: await readRouteBody(context) };
-    return route.access === 'public' ? await route.handle(request) : await route.handle(request, await admit(core, received, route.access));
+    if (route.access === 'public') return await route.handle(await routeRequest(context, received));
+    // Nobody's body is read before it is known whose it is.
+    const principal = admitted(await core.hooks.authenticate.promise(received), route.access);
+    return await route.handle(await routeRequest(context, received), principal);
   } catch (error) {
     if (toGatewayError(error).code === 'internal') core.logger.error({ error, route: route.name }, 'a route failed');
     return route.errors(error);
   }
 }
 
-async function admit(core: Core, received: Received, access: 'user' | 'operator'): Promise<Principal> {
-  const principal = await core.hooks.authenticate.promise(received);
-  if (!principal) throw new GatewayError('invalid_api_key', 'No API key was sent. Send `Authorization: Bearer <key>`.');
-  if (principal.kind !== access) throw new GatewayError('forbidden', `This address is for ${access} keys.`);
-  return principal;
-}
-
 const withBody = new Set(['POST', 'PUT', 'PATCH']);
 
+async function routeRequest(context: Koa.Context & { params: Record<string, string> }, { query }: Received): Promise<RouteRequest> {
+  const { body, text } = withBody.has(context.method) ? await readRouteBody(context) : { body: undefined, text: '' };
+  return { params: context.params, query, headers: context.req.headers, body, text };
+}
+
 /** The JSON body of a plugin's own route. koa-body is loaded with the first one, since most gateways have none. */
-async function readRouteBody(context: Koa.Context): Promise<unknown> {
-  if (!withBody.has(context.method)) return undefined;
+async function readRouteBody(context: Koa.Context): Promise<Pick<RouteRequest, 'body' | 'text'>> {
   const { koaBody } = await import('koa-body');
   try {
-    await koaBody({ json: true, urlencoded: false, text: false, multipart: false, jsonLimit: '1mb' })(context, async () => undefined);
+    await koaBody({ json: true, urlencoded: false, text: false, multipart: false, jsonLimit: '1mb', includeUnparsed: true })(context, async () => undefined);
   } catch (error) {
     throw new GatewayError('invalid_request', 'The body could not be read as JSON of at most 1 MB.', { cause: error });
   }
-  return context.request.body;
+  const text: unknown = 'rawBody' in context.request ? context.request.rawBody : undefined;
+  if (typeof text === 'string') return { body: context.request.body, text };
+  throw new GatewayError('unsupported_media_type', 'The body has to be sent as application/json.');
 }
 
 /** For an address that belongs to no protocol there are no client's words to use. */

@@ -1,7 +1,8 @@
 /** Secrets, and who is told whose they are. */
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createKeyring } from '../../plugins/meters/balance/keyring.ts';
-import { createSecret, hashSecret, isSecret, keyId } from '../../plugins/meters/balance/keys.ts';
+import { keyId } from '../../plugins/meters/balance/keys.ts';
+import { createSecret, hashSecret, isSecret } from '../../plugins/shared/secret.ts';
 import type { KeyRecord, Store } from '../../plugins/meters/balance/store.ts';
 import { storeWith } from './calls.ts';
 

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { definePlugin, GatewayError, type Host, type ModelFacts, type PluginFactory, type UpstreamRequest } from '../../core/index.ts';
 import { bearer } from '../../plugins/auth/bearer.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
-import { createSecret } from '../../plugins/meters/balance/keys.ts';
+import { createSecret } from '../../plugins/shared/secret.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import { routed } from '../support/exchange.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
@@ -222,7 +222,7 @@ describe('the balance endpoint', () => {
     const host = hostWith([balance()]);
     const [route] = host.routes.all();
     if (route?.access !== 'user') throw new Error('the balance endpoint is for users');
-    const request = { params: {}, query: new URLSearchParams(), headers: {}, body: undefined };
+    const request = { params: {}, query: new URLSearchParams(), headers: {}, body: undefined, text: '' };
     const asked = route.handle(request, { kind: 'user', account: 'a', key: 'k' });
     expect(await asked.catch((error: unknown) => route.errors(error))).toEqual({ status: 500, body: { error: 'internal error', is_active: false } });
   });

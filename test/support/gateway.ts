@@ -13,6 +13,8 @@ export interface TestGateway {
   readonly url: string;
   /** Every end that `observe` was told of, in order. */
   readonly ends: readonly End[];
+  /** What plugins told whoever started it. */
+  readonly told: readonly string[];
   /** What went to the log, line by line. */
   readonly log: readonly string[];
   /** Runs a verb of the command line against the same data. */
@@ -45,6 +47,7 @@ export async function startGateway(input: ConfigInput): Promise<TestGateway> {
   const door = await openDoor(gateway, config.server);
   return {
     url: door.url,
+    told: gateway.notes,
     ends,
     log,
     async verb(name, args = [], options = {}) {

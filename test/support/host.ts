@@ -35,6 +35,7 @@ export function hostWith(plugins: readonly Plugin[], metrics = new MetricsRegist
     dataFolder: '/nowhere',
     targetsFor: () => [],
     resource: async (_key, options, open) => open(options),
+    openOperatorDoor: async () => 'http://nowhere',
     tell: () => undefined,
     example: () => undefined,
     discover: (provider, source) => void discoveries.push({ provider, ...source }),

@@ -6,7 +6,8 @@
 import { timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Keyring, Principal } from '../../../core/index.ts';
-import { hashSecret, isSecret, keyId } from './keys.ts';
+import { hashSecret, isSecret } from '../../shared/secret.ts';
+import { keyId } from './keys.ts';
 import type { Store } from './store.ts';
 
 /** Milliseconds an answer holds: under a second, with room for the asking itself. */

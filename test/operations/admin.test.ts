@@ -1,0 +1,147 @@
+/** The operators' door over real sockets: who is let in, what is behind it, and that none of it is at the public one. */
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { definePlugin, toGatewayError, type Route } from '../../core/index.ts';
+import { bearer } from '../../plugins/auth/bearer.ts';
+import { admin } from '../../plugins/operations/admin/index.ts';
+import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
+import { demo } from '../../plugins/providers/demo.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+
+let dataFolder: string;
+const closers: (() => Promise<void>)[] = [];
+beforeEach(() => {
+  dataFolder = mkdtempSync(join(tmpdir(), 'tollgate-admin-'));
+});
+afterEach(async () => {
+  for (const close of closers.splice(0)) await close();
+  rmSync(dataFolder, { recursive: true, force: true });
+});
+
+const errors: Route['errors'] = (error) => ({ status: toGatewayError(error).status, body: toGatewayError(error).code });
+
+/** Routes of each kind, telling who asks, and a key of a user. */
+const routes = definePlugin({
+  name: 'routes',
+  options: z.strictObject({ answer: z.string().default('first') }),
+  apply({ keyrings, routes: all }, { answer }) {
+    keyrings.add({ name: 'users', verify: async (secret) => (secret === 'a-users-key' ? { kind: 'user', account: 'a', key: 'k' } : undefined) });
+    all.add({ name: 'secrets', method: 'GET', path: '/secrets', access: 'operator', errors, handle: async (_, { kind }) => ({ status: 200, body: { kind, answer } }) });
+    all.add({ name: 'open', method: 'GET', path: '/open', access: 'public', errors, handle: async () => ({ status: 200, body: 'open' }) });
+    all.add({ name: 'mine', method: 'GET', path: '/mine', access: 'user', errors, handle: async () => ({ status: 200, body: 'mine' }) });
+  },
+});
+
+interface House {
+  readonly gateway: TestGateway;
+  readonly door: string;
+  readonly secret: string;
+}
+
+async function open(options: Parameters<typeof admin>[0] = {}, answer = 'first'): Promise<House> {
+  const gateway = await startGateway({ dataFolder, plugins: [bearer(), chatCompletions(), demo(), routes({ answer }), admin({ port: 0, ...options })] });
+  closers.push(() => gateway.close());
+  const door = /http:\S+(?=, its secret)/.exec(gateway.told.join('\n'))?.[0] ?? '';
+  return { gateway, door, secret: readFileSync(join(dataFolder, 'operator-secret'), 'utf8').trim() };
+}
+
+async function ask(url: string, key?: string): Promise<{ status: number; body: unknown }> {
+  const response = await fetch(url, key === undefined ? {} : { headers: { authorization: `Bearer ${key}` } });
+  const text = await response.text();
+  return { status: response.status, body: text.startsWith('{') ? JSON.parse(text) : text };
+}
+
+describe("the operators' door", () => {
+  it('opens to its secret', async () => {
+    const { door, secret } = await open();
+    expect(await ask(`${door}/secrets`, secret)).toEqual({ status: 200, body: { kind: 'operator', answer: 'first' } });
+  });
+
+  it('stays shut to everything else', async () => {
+    const { door, secret } = await open();
+    for (const key of [undefined, '', 'x', secret.slice(0, -1), `${secret}0`, secret.toLowerCase()]) {
+      expect(await ask(`${door}/secrets`, key), key ?? 'none').toEqual({ status: 401, body: 'invalid_api_key' });
+    }
+    expect(await ask(`${door}/secrets`, 'a-users-key')).toEqual({ status: 403, body: 'forbidden' });
+  });
+
+  it('has nothing behind it but the routes for operators', async () => {
+    const { door, secret } = await open();
+    for (const path of ['/open', '/mine', '/v1/models']) expect((await ask(door + path, secret)).status, path).toBe(404);
+    const call = await fetch(`${door}/v1/chat/completions`, { method: 'POST', headers: { authorization: `Bearer ${secret}` }, body: '{}' });
+    expect(call.status).toBe(404);
+  });
+
+  it('is the only way to them: the public door does not know them', async () => {
+    const { gateway, secret } = await open();
+    expect((await ask(`${gateway.url}/secrets`, secret)).status).toBe(404);
+    expect(await ask(`${gateway.url}/open`)).toEqual({ status: 200, body: 'open' });
+  });
+
+  it('has a secret that is not a user\'s: it calls no models', async () => {
+    const { gateway, secret } = await open();
+    const call = await fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers: { authorization: `Bearer ${secret}` }, body: '{}' });
+    expect([call.status, await call.json()]).toMatchObject([403, { error: { code: 'permission_denied' } }]);
+    expect((await ask(`${gateway.url}/mine`, secret)).status).toBe(403);
+  });
+
+  it('is kept open by a new configuration, and serves its routes from then on', async () => {
+    const address = createServer().listen(0, '127.0.0.1');
+    await once(address, 'listening');
+    const bound = address.address();
+    address.close();
+    await once(address, 'close');
+    const port = typeof bound === 'object' && bound ? bound.port : 0;
+    const { door, secret } = await open({ port }, 'before');
+    expect(await ask(`${door}/secrets`, secret)).toMatchObject({ body: { answer: 'before' } });
+    await open({ port }, 'after');
+    expect(await ask(`${door}/secrets`, secret)).toMatchObject({ body: { answer: 'after' } });
+    await closers.shift()?.();
+    expect(await ask(`${door}/secrets`, secret)).toMatchObject({ body: { answer: 'after' } });
+  });
+
+  it('stays shut, and says so, where its port is taken; calls are served all the same', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const bound = other.address();
+    const { gateway } = await open({ port: typeof bound === 'object' && bound ? bound.port : 0 });
+    other.close();
+    expect(gateway.told.join('\n')).toMatch(/door stays shut: port \d+ is taken/);
+    expect((await ask(`${gateway.url}/open`)).status).toBe(200);
+  });
+});
+
+describe('its secret', () => {
+  it('is made on the first start, for its owner alone to read, and never told', async () => {
+    const { gateway, secret } = await open();
+    expect(secret).toMatch(/^gw-\w{42}$/);
+    expect(statSync(join(dataFolder, 'operator-secret')).mode & 0o777).toBe(0o600);
+    expect(readdirSync(dataFolder).filter((name) => name.startsWith('operator-secret'))).toEqual(['operator-secret']);
+    expect(gateway.told.join('\n')).toContain(join(dataFolder, 'operator-secret'));
+    expect(gateway.told.join('\n') + gateway.log.join('')).not.toContain(secret);
+  });
+
+  it('stays the same from start to start', async () => {
+    const { secret } = await open();
+    await closers.shift()?.();
+    expect((await open()).secret).toBe(secret);
+  });
+
+  it('is closed to others again where its file was left open to them', async () => {
+    await open();
+    await closers.shift()?.();
+    chmodSync(join(dataFolder, 'operator-secret'), 0o644);
+    await open();
+    expect(statSync(join(dataFolder, 'operator-secret')).mode & 0o777).toBe(0o600);
+  });
+
+  it.each(['', 'short', ' ', `${'a'.repeat(20)} ${'b'.repeat(20)}`])('%j keeps the gateway from starting', async (text) => {
+    writeFileSync(join(dataFolder, 'operator-secret'), text);
+    await expect(open()).rejects.toThrow(/operator-secret has to hold a secret of at least 32 characters/);
+  });
+});
