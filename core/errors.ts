@@ -29,6 +29,8 @@ export const errorTable = {
   client_gone: { status: 499, retry: false },
   internal: { status: 500, retry: true },
   upstream_failed: { status: 502, retry: false },
+  overloaded: { status: 503, retry: true },
+  shutting_down: { status: 503, retry: true },
   upstream_overloaded: { status: 503, retry: false },
   ledger_unavailable: { status: 503, retry: true },
   timeout: { status: 504, retry: false },
@@ -41,8 +43,12 @@ export interface ErrorDetails {
   readonly param?: string | undefined;
   /** Seconds after which the same call may succeed. */
   readonly retryAfter?: number | undefined;
+  /** What the reply's head tells beside it. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   /** What the vendor itself called the error, where the caller's content is at fault and it may be shown. */
   readonly vendor?: { readonly type?: string | undefined; readonly code?: string | undefined } | undefined;
+  /** The vendor itself refused the call, and did nothing for it. */
+  readonly refused?: boolean | undefined;
   readonly cause?: unknown;
 }
 

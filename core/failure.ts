@@ -1,6 +1,6 @@
 /** What went wrong between us and a vendor, as the caller may know it, and whether another vendor may do better. */
 import { GatewayError, toGatewayError, type ErrorCode } from './errors.ts';
-import type { Routed } from './exchange.ts';
+import type { Attempt, Routed } from './exchange.ts';
 import { readText } from './lanes.ts';
 import type { Protocol } from './protocol.ts';
 import type { UpstreamResponse } from './provider.ts';
@@ -9,7 +9,7 @@ const longestErrorBody = 1024 * 1024;
 
 /** A connection that broke is told by why it did: the client's leaving, our deadline, or the vendor. */
 export function failureOf(thrown: unknown, { cancellation, attempt }: Routed): GatewayError {
-  if (cancellation.cancelled) return new GatewayError('client_gone', 'The client left before the reply was complete.', { cause: thrown });
+  if (cancellation.cancelled) return cancellation.reason ?? new GatewayError('client_gone', 'The client left before the reply was complete.', { cause: thrown });
   if (attempt.cancellation.cancelled) return new GatewayError('timeout', 'The provider did not begin to answer in time.', { cause: thrown });
   if (isSystemError(thrown)) return new GatewayError('upstream_failed', 'The connection to the provider broke before its reply was complete.', { cause: thrown });
   return toGatewayError(thrown);
@@ -23,14 +23,44 @@ function isSystemError(thrown: unknown): boolean {
 /** What a vendor's refusal means to the caller; its `retry-after` is kept. */
 export async function refusedBy(protocol: Protocol, response: UpstreamResponse): Promise<GatewayError> {
   const error = protocol.upstream.decodeError(response.status, await readText(response, longestErrorBody));
-  const seconds = Number(response.headers['retry-after']);
-  if (!Number.isFinite(seconds) || seconds < 0) return error;
-  return new GatewayError(error.code, error.message, { ...error.details, retryAfter: Math.ceil(seconds) });
+  const retryAfter = secondsOf(response.headers['retry-after']);
+  return retryAfter === undefined ? error : new GatewayError(error.code, error.message, { ...error.details, retryAfter });
+}
+
+/** `retry-after` is a number of seconds or a date. */
+function secondsOf(told: unknown): number | undefined {
+  if (typeof told !== 'string' || told === '') return undefined;
+  const seconds = /^[\d.]+$/.test(told) ? Number(told) : (Date.parse(told) - Date.now()) / 1000;
+  return Number.isFinite(seconds) ? Math.max(0, Math.ceil(seconds)) : undefined;
 }
 
 /** A request that is wrong is wrong everywhere; all else concerns this vendor, our key there, or its model. */
 const othersMayAnswer: ReadonlySet<ErrorCode> = new Set(['upstream_failed', 'upstream_overloaded', 'rate_limited', 'model_not_found', 'timeout', 'unsupported_parameter']);
 
-export function fallsBack({ code }: GatewayError): boolean {
-  return othersMayAnswer.has(code);
+/** Whether the next target is to be tried after an attempt that failed before the first event of a reply. */
+export function fallsBack({ code }: GatewayError, { attempt }: Routed): boolean {
+  return othersMayAnswer.has(code) && !mayHaveMadeImage(attempt, code);
+}
+
+/** An image is dear and made once: where its vendor may be at it still, or have made it, nobody else is asked. */
+function mayHaveMadeImage({ target, sent, status }: Attempt, code: ErrorCode): boolean {
+  return target.model.output.includes('image') && sent && (status === undefined || status === 200 || code === 'timeout');
+}
+
+/** What says only that one target was the wrong one to ask. */
+const aboutTarget: ReadonlySet<ErrorCode> = new Set(['unsupported_parameter', 'model_not_found']);
+
+/**
+ * The error of a call whose attempts all failed, the last of them with `last`. After several there is nothing left that
+ * asking again at once could reach: it is told once, with the soonest time at which one of them may answer.
+ */
+export function finalError(attempts: readonly Attempt[], last: GatewayError): GatewayError {
+  if (attempts.length < 2 || !othersMayAnswer.has(last.code)) return last;
+  const failures = attempts.flatMap(({ error }) => (error && !aboutTarget.has(error.code) ? [error] : []));
+  const told = failures.at(-1);
+  if (!told) return last;
+  const times = failures.flatMap(({ details }) => details.retryAfter ?? []);
+  const details = { retryAfter: times.length > 0 ? Math.min(...times) : undefined, cause: last };
+  if (failures.every(({ code }) => code === 'rate_limited')) return new GatewayError('rate_limited', told.message, details);
+  return new GatewayError('upstream_overloaded', `None of the ${attempts.length} providers or keys that were tried could answer.`, details);
 }

@@ -31,6 +31,8 @@ const wording: Readonly<Record<ErrorCode, Words>> = {
   upstream_failed: { type: 'server_error', code: 'upstream_error' },
   upstream_overloaded: { type: 'server_error', code: 'overloaded' },
   ledger_unavailable: { type: 'server_error', code: 'service_unavailable' },
+  overloaded: { type: 'server_error', code: 'service_unavailable' },
+  shutting_down: { type: 'server_error', code: 'service_unavailable' },
   timeout: { type: 'server_error', code: 'timeout' },
 };
 

@@ -33,6 +33,8 @@ const wording: Readonly<Record<ErrorCode, Words>> = {
   upstream_failed: { code: 503, status: 'UNAVAILABLE' },
   upstream_overloaded: { code: 503, status: 'UNAVAILABLE' },
   ledger_unavailable: { code: 503, status: 'UNAVAILABLE' },
+  overloaded: { code: 503, status: 'UNAVAILABLE' },
+  shutting_down: { code: 503, status: 'UNAVAILABLE' },
   timeout: { code: 504, status: 'DEADLINE_EXCEEDED' },
 };
 

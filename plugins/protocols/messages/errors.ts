@@ -32,6 +32,8 @@ const wording: Readonly<Record<ErrorCode, Words>> = {
   upstream_failed: { type: 'api_error' },
   upstream_overloaded: { type: 'overloaded_error', status: 529 },
   ledger_unavailable: { type: 'overloaded_error', status: 529 },
+  overloaded: { type: 'overloaded_error', status: 529 },
+  shutting_down: { type: 'overloaded_error', status: 529 },
   timeout: { type: 'timeout_error' },
 };
 
