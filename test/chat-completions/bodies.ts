@@ -38,7 +38,8 @@ export function sentBody(body: unknown, model: Model): unknown {
   return { ...rest, model: model.upstream, ...(rest['stream'] === true ? { stream_options: { ...options, include_usage: true } } : {}) };
 }
 
-const smallest = { model: 'openai/gpt-5.5', messages: [{ role: 'user', content: 'Ahoy' }] };
+/** The least a body needs. */
+export const smallest = { model: 'openai/gpt-5.5', messages: [{ role: 'user', content: 'Ahoy' }] };
 
 /** A call with these fields beside the least a body needs. */
 export function callWith(fields: Record<string, unknown> = {}): ClientCall {

@@ -1,5 +1,17 @@
 import { testProtocol } from '../contract/protocol.ts';
 import { protocol } from '../../plugins/protocols/chat-completions/index.ts';
-import { modelFor, sentBody } from './bodies.ts';
+import { anyChunk, replyEvents, requestBody } from './arbitrary.ts';
+import { modelFor, sentBody, smallest } from './bodies.ts';
 
-testProtocol({ protocol, golden: new URL('../golden/chat-completions/', import.meta.url), model: modelFor, sent: sentBody });
+testProtocol({
+  protocol,
+  golden: new URL('../golden/chat-completions/', import.meta.url),
+  model: modelFor,
+  sent: sentBody,
+  arbitrary: {
+    request: requestBody,
+    reply: replyEvents,
+    asking: (reply) => ({ ...smallest, n: Math.max(1, reply.filter(({ type }) => type === 'finish').length), stream: true }),
+    event: anyChunk,
+  },
+});

@@ -33,7 +33,8 @@ export function matchOf(stream = false, framing: 'events' | 'array' = 'events'):
   return { operation: 'generate', model: 'google/gemini-3-pro', stream, framing };
 }
 
-const smallest = { contents: [{ role: 'user', parts: [{ text: 'Ahoy' }] }] };
+/** The least a body needs. */
+export const smallest = { contents: [{ role: 'user', parts: [{ text: 'Ahoy' }] }] };
 
 /** A call with these fields beside the least a body needs. */
 export function callWith(fields: Record<string, unknown> = {}, match: Match = matchOf()): ClientCall {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { CanonicalEvent, ClientCall, Usage } from '../../core/index.ts';
-import { checkEvents } from '../contract/protocol.ts';
+import { checkEvents } from '../contract/events.ts';
 import { fold, type Folded } from '../contract/replies.ts';
 import { callWith, protocol } from './bodies.ts';
 

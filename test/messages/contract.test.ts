@@ -1,4 +1,12 @@
 import { testProtocol } from '../contract/protocol.ts';
+import { anyEvent, replyEvents, requestBody } from './arbitrary.ts';
 import { modelFor, protocol, sentBody, version } from './bodies.ts';
 
-testProtocol({ protocol, golden: new URL('../golden/messages/', import.meta.url), headers: version, model: modelFor, sent: sentBody });
+testProtocol({
+  protocol,
+  golden: new URL('../golden/messages/', import.meta.url),
+  headers: version,
+  model: modelFor,
+  sent: sentBody,
+  arbitrary: { request: requestBody, reply: replyEvents, event: anyEvent },
+});

@@ -1,7 +1,8 @@
 import { globSync, readFileSync } from 'node:fs';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Operation, Target } from '../../core/index.ts';
+import { expect, it } from 'vitest';
+import { anthropic } from '../../plugins/providers/anthropic.ts';
 import { deepseek } from '../../plugins/providers/deepseek.ts';
+import { google } from '../../plugins/providers/google.ts';
 import { groq } from '../../plugins/providers/groq.ts';
 import { mistral } from '../../plugins/providers/mistral.ts';
 import { ollama } from '../../plugins/providers/ollama.ts';
@@ -10,109 +11,80 @@ import { openrouter } from '../../plugins/providers/openrouter.ts';
 import { together } from '../../plugins/providers/together.ts';
 import { vllm } from '../../plugins/providers/vllm.ts';
 import { xai } from '../../plugins/providers/xai.ts';
-import { hostWith, type TestHost } from '../support/host.ts';
-import { plainProtocol } from '../support/plain-protocol.ts';
+import { testProvider } from '../contract/provider.ts';
+import { hostWith } from '../support/host.ts';
 
+const chat = { 'chat-completions': { generate: '/chat/completions' } };
 const hosted = [
-  ['openai', openai, 'OPENAI', 'https://api.openai.com/v1/chat/completions'],
-  ['deepseek', deepseek, 'DEEPSEEK', 'https://api.deepseek.com/v1/chat/completions'],
-  ['mistral', mistral, 'MISTRAL', 'https://api.mistral.ai/v1/chat/completions'],
-  ['groq', groq, 'GROQ', 'https://api.groq.com/openai/v1/chat/completions'],
-  ['xai', xai, 'XAI', 'https://api.x.ai/v1/chat/completions'],
-  ['together', together, 'TOGETHER', 'https://api.together.ai/v1/chat/completions'],
-  ['openrouter', openrouter, 'OPENROUTER', 'https://openrouter.ai/api/v1/chat/completions'],
+  ['deepseek', deepseek, 'DEEPSEEK', 'https://api.deepseek.com/v1'],
+  ['mistral', mistral, 'MISTRAL', 'https://api.mistral.ai/v1'],
+  ['groq', groq, 'GROQ', 'https://api.groq.com/openai/v1'],
+  ['xai', xai, 'XAI', 'https://api.x.ai/v1'],
+  ['together', together, 'TOGETHER', 'https://api.together.ai/v1'],
+  ['openrouter', openrouter, 'OPENROUTER', 'https://openrouter.ai/api/v1'],
 ] as const;
 
-const local = [
-  ['ollama', ollama, 'OLLAMA_BASE_URL', 'http://127.0.0.1:11434/v1'],
-  ['vllm', vllm, 'VLLM_BASE_URL', 'http://127.0.0.1:8000/v1'],
-] as const;
-
-/** Where a provider would be called, by protocol and operation. */
-function urlOf(host: TestHost, name: string, protocol: string, operation: Operation = 'generate'): string | undefined {
-  const provider = host.providers.get(name);
-  const endpoint = provider.endpoints[protocol];
-  const [offer] = host.catalog.models().flatMap(({ id }) => host.catalog.find(id));
-  if (typeof endpoint !== 'function' || !offer) return typeof endpoint === 'string' ? endpoint : undefined;
-  const target: Target = { ...offer, protocol: plainProtocol };
-  return endpoint(target, operation, false);
+for (const [name, plugin, prefix, address] of hosted) {
+  testProvider({
+    name, plugin, address,
+    env: { key: `${prefix}_API_KEY`, baseUrl: `${prefix}_BASE_URL` },
+    paths: chat,
+    credential: { authorization: 'Bearer vendor-key' },
+    models: name === 'openrouter' ? { discover: '/models' } : 'catalogue',
+  });
 }
 
-beforeEach(() => {
-  for (const prefix of [...hosted.map(([, , variable]) => variable), 'OLLAMA', 'VLLM']) {
-    vi.stubEnv(`${prefix}_API_KEY`, undefined);
-    vi.stubEnv(`${prefix}_BASE_URL`, undefined);
-  }
-});
-afterEach(() => vi.unstubAllEnvs());
-
-describe.each(hosted)('%s', (name, factory, prefix, url) => {
-  it('is off without a key', () => {
-    vi.stubEnv(`${prefix}_BASE_URL`, 'http://127.0.0.1:1/v1');
-    const host = hostWith([factory()]);
-    expect(host.providers.find(name)).toBeUndefined();
-    expect(host.catalog.models()).toEqual([]);
-  });
-
-  it('is switched on by its variable and shows its key to the vendor alone', async () => {
-    vi.stubEnv(`${prefix}_API_KEY`, 'vendor-key');
-    const host = hostWith([factory()]);
-    expect(urlOf(host, name, 'chat-completions')).toBe(url);
-    const signed = await host.providers.get(name).sign({ method: 'POST', url, headers: { accept: 'application/json' }, body: '{}' });
-    expect(signed.headers).toEqual({ accept: 'application/json', authorization: 'Bearer vendor-key' });
-  });
-
-  it('is moved by its address, with or without a slash at its end', () => {
-    vi.stubEnv(`${prefix}_API_KEY`, 'vendor-key');
-    vi.stubEnv(`${prefix}_BASE_URL`, 'http://127.0.0.1:1/v1/');
-    expect(urlOf(hostWith([factory()]), name, 'chat-completions')).toBe('http://127.0.0.1:1/v1/chat/completions');
-  });
-
-  it('takes a variable that is set to nothing for one that is not set', () => {
-    vi.stubEnv(`${prefix}_API_KEY`, 'vendor-key');
-    vi.stubEnv(`${prefix}_BASE_URL`, '');
-    expect(urlOf(hostWith([factory()]), name, 'chat-completions')).toBe(url);
-    vi.stubEnv(`${prefix}_API_KEY`, '');
-    expect(hostWith([factory()]).providers.find(name)).toBeUndefined();
-  });
-
-  it('is listed from its catalogue, or asked for its models', () => {
-    const host = hostWith([factory({ apiKey: 'given' })]);
-    if (name === 'openrouter') {
-      expect(host.discoveries).toMatchObject([{ url: 'https://openrouter.ai/api/v1/models', headers: { authorization: 'Bearer given' } }]);
-    } else {
-      expect(host.catalog.models().length).toBeGreaterThan(3);
-      expect(host.discoveries).toEqual([]);
-    }
-  });
+testProvider({
+  name: 'openai',
+  plugin: openai,
+  env: { key: 'OPENAI_API_KEY', baseUrl: 'OPENAI_BASE_URL' },
+  address: 'https://api.openai.com/v1',
+  paths: {
+    ...chat,
+    responses: { generate: '/responses', count: '/responses/input_tokens' },
+    images: { generate: '/images/generations', edit: '/images/edits' },
+  },
+  credential: { authorization: 'Bearer vendor-key' },
+  models: 'catalogue',
 });
 
-describe.each(local)('%s', (name, factory, variable, address) => {
-  it('is off until its address is set', () => {
-    vi.stubEnv(variable.replace('BASE_URL', 'API_KEY'), 'vendor-key');
-    expect(hostWith([factory({ free: true })]).providers.find(name)).toBeUndefined();
-  });
-
-  it('needs no key, and is asked for its models', async () => {
-    vi.stubEnv(variable, address);
-    const host = hostWith([factory({ free: true })]);
-    expect(host.discoveries).toMatchObject([{ url: `${address}/models`, headers: {}, options: { free: true, discoverEvery: 60 } }]);
-    const request = { method: 'POST', url: `${address}/chat/completions`, headers: {}, body: '{}' } as const;
-    expect(urlOf(host, name, 'chat-completions')).toBe(request.url);
-    expect((await host.providers.get(name).sign(request)).headers).toEqual({});
-  });
+testProvider({
+  name: 'anthropic',
+  plugin: anthropic,
+  env: { key: 'ANTHROPIC_API_KEY', baseUrl: 'ANTHROPIC_BASE_URL' },
+  address: 'https://api.anthropic.com',
+  paths: { messages: { generate: '/v1/messages', count: '/v1/messages/count_tokens' } },
+  credential: { 'x-api-key': 'vendor-key' },
+  models: 'catalogue',
 });
 
-describe('OpenAI', () => {
-  it.each([
-    ['responses', 'generate', '/responses'],
-    ['responses', 'count', '/responses/input_tokens'],
-    ['images', 'generate', '/images/generations'],
-    ['images', 'edit', '/images/edits'],
-  ] as const)('is called for %s (%s) at %s', (protocol, operation, path) => {
-    expect(urlOf(hostWith([openai({ apiKey: 'k' })]), 'openai', protocol, operation)).toBe(`https://api.openai.com/v1${path}`);
-  });
+testProvider({
+  name: 'google',
+  plugin: google,
+  env: { key: 'GEMINI_API_KEY', baseUrl: 'GOOGLE_GEMINI_BASE_URL' },
+  address: 'https://generativelanguage.googleapis.com',
+  paths: { 'generate-content': { generate: '/v1beta/models/some-model:generateContent', count: '/v1beta/models/some-model:countTokens' } },
+  streams: { 'generate-content': '/v1beta/models/some-model:streamGenerateContent?alt=sse' },
+  credential: { 'x-goog-api-key': 'vendor-key' },
+  models: 'catalogue',
 });
+
+const local = [
+  ['ollama', ollama, 'OLLAMA', 'http://127.0.0.1:11434/v1'],
+  ['vllm', vllm, 'VLLM', 'http://127.0.0.1:8000/v1'],
+] as const;
+
+for (const [name, plugin, prefix, address] of local) {
+  testProvider({
+    name, address,
+    plugin: () => plugin({ free: true }),
+    keyless: true,
+    env: { key: `${prefix}_API_KEY`, baseUrl: `${prefix}_BASE_URL` },
+    paths: chat,
+    credential: { authorization: 'Bearer vendor-key' },
+    models: { discover: '/models' },
+  });
+}
 
 it.each(globSync('plugins/providers/*.ts'))('%s is under 30 lines', (file) => {
   expect(readFileSync(file, 'utf8').trimEnd().split('\n').length).toBeLessThan(30);

@@ -1,5 +1,12 @@
 import { testProtocol } from '../contract/protocol.ts';
 import { protocol } from '../../plugins/protocols/responses/index.ts';
+import { replyEvents, requestBody } from './arbitrary.ts';
 import { modelFor, sentBody } from './bodies.ts';
 
-testProtocol({ protocol, golden: new URL('../golden/responses/', import.meta.url), model: modelFor, sent: sentBody });
+testProtocol({
+  protocol,
+  golden: new URL('../golden/responses/', import.meta.url),
+  model: modelFor,
+  sent: sentBody,
+  arbitrary: { request: requestBody, reply: replyEvents },
+});

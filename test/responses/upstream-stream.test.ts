@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { CanonicalEvent } from '../../core/index.ts';
 import { protocol } from '../../plugins/protocols/responses/index.ts';
 import { decodeAll, fold, type Folded } from '../contract/replies.ts';
-import { checkEvents } from '../contract/protocol.ts';
+import { checkEvents } from '../contract/events.ts';
 import { callWith } from './bodies.ts';
 
 const { upstream } = protocol;

@@ -3,7 +3,7 @@
  * only; blocks end where a part of another kind begins. It runs on every event of every stream, for metering if for
  * nothing else, so the guards are written out by hand.
  */
-import { GatewayError, type BlockKind, type CanonicalEvent, type ClientCall, type EventDecoder, type Opaque, type WireEvent } from '../../../core/index.ts';
+import { GatewayError, knownCount, type BlockKind, type CanonicalEvent, type ClientCall, type EventDecoder, type Opaque, type WireEvent } from '../../../core/index.ts';
 import { isObject, leftover, type Fields } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { FunctionCalls } from './function-calls.ts';
@@ -133,7 +133,7 @@ export class ReplyDecoder implements EventDecoder {
 
   #read(wire: Fields, place: number): void {
     const { index = place, content, finishReason: reason, logprobsResult: logprobs } = wire;
-    const candidate = this.#candidate(typeof index === 'number' && Number.isInteger(index) && index >= 0 ? index : place);
+    const candidate = this.#candidate(knownCount(index) ?? place);
     const parts: unknown = isObject(content) ? content['parts'] : undefined;
     if (isObject(logprobs)) this.#weigh(candidate, logprobs);
     if (Array.isArray(parts)) for (const part of parts) if (isObject(part)) this.#part(candidate, part);

@@ -1,0 +1,131 @@
+/** What holds of a protocol for any request and any reply, beyond its cases: drawn at random from arbitraries of the protocol's own. */
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { isGatewayError, requestSchema, type CanonicalEvent, type ClientCall } from '../../core/index.ts';
+import { checkEvents } from './events.ts';
+import { mutated } from './mutation.ts';
+import type { ProtocolFacts } from './protocol.ts';
+import { decodeAll, fold, readStream } from './replies.ts';
+
+export interface Arbitraries {
+  /** Bodies as clients may write them. */
+  readonly request: fc.Arbitrary<unknown>;
+  /** Whole replies that the wire can say without a loss. */
+  readonly reply: fc.Arbitrary<readonly CanonicalEvent[]>;
+  /** The body of a call that is answered with such a reply; the first case's unless given. */
+  readonly asking?: (reply: readonly CanonicalEvent[]) => unknown;
+  /** What a vendor may send that keeps to nothing, beside the cases' own events with one thing wrong in them. */
+  readonly event?: fc.Arbitrary<unknown>;
+}
+
+/** What the cases hold that the laws draw on. */
+export interface Examples {
+  readonly requests: readonly unknown[];
+  /** The parsed data of the cases' streams. */
+  readonly events: readonly unknown[];
+}
+
+type CallOf = (text: string) => ClientCall;
+
+function asJson(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value));
+}
+
+/** Registers the laws of requests: what is read can be written again, in either lane. */
+export function testRequestLaws({ protocol, model: modelFor, sent, arbitrary }: ProtocolFacts, { requests }: Examples, callOf: CallOf): void {
+  const { upstream } = protocol;
+
+  const request = arbitrary?.request ?? fc.constantFrom(...requests);
+
+  it('any request is restored by way of its canonical form, and nothing is lost', () => {
+    fc.assert(
+      fc.property(request, (body) => {
+        const decoded = callOf(JSON.stringify(body)).decode();
+        expect(requestSchema.safeParse(decoded).error?.message).toBeUndefined();
+        const model = modelFor(body);
+        const { body: encoded, losses } = upstream.encodeRequest(structuredClone(decoded), model, undefined);
+        expect(asJson(encoded)).toEqual(sent(asJson(body), model));
+        expect(losses).toEqual([]);
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  it('any request reaches the model alike in the verbatim lane', () => {
+    fc.assert(
+      fc.property(request, (body) => {
+        const text = JSON.stringify(body);
+        const model = modelFor(body);
+        const retargeted = upstream.retarget(text, { call: callOf(text), model: model.upstream, outputLimit: undefined, capabilities: model.capabilities });
+        expect(JSON.parse(retargeted)).toEqual(sent(asJson(body), model));
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('a request with one thing wrong is a call or is refused as such, and nothing else happens', () => {
+    const model = modelFor(requests[0]);
+    fc.assert(
+      fc.property(mutated(requests), (body) => {
+        const text = JSON.stringify(body ?? null);
+        try {
+          const decoded = callOf(text).decode();
+          expect(requestSchema.safeParse(decoded).error?.message).toBeUndefined();
+          upstream.encodeRequest(decoded, model, undefined);
+        } catch (error) {
+          if (!isGatewayError(error) || error.status !== 400) throw error;
+        }
+      }),
+      { numRuns: 600 },
+    );
+  });
+}
+
+/** Registers the laws of replies: what is written can be read, however it is cut, and whatever comes gives events in order. */
+export function testReplyLaws(facts: ProtocolFacts, { requests, events: examples }: Examples, callOf: CallOf): void {
+  const { protocol, arbitrary } = facts;
+  const callFor = (reply: readonly CanonicalEvent[]): ClientCall => callOf(JSON.stringify(arbitrary?.asking?.(reply) ?? requests[0]));
+
+  if (arbitrary) testReplyLaw(facts, arbitrary, callFor);
+
+  it('a stream with one thing wrong in each event gives events in their shape and order', () => {
+    const wrong = arbitrary?.event ? fc.oneof(mutated(examples), arbitrary.event) : mutated(examples);
+    fc.assert(
+      fc.property(fc.array(wrong, { maxLength: 8 }), (values) => {
+        const wire = values.map((value) => ({ event: undefined, data: JSON.stringify(value ?? null) }));
+        checkEvents(decodeAll(protocol.upstream.decodeEvents(callFor([])), wire));
+      }),
+      { numRuns: 500 },
+    );
+  });
+}
+
+function testReplyLaw({ protocol }: ProtocolFacts, { reply }: Arbitraries, callFor: (reply: readonly CanonicalEvent[]) => ClientCall): void {
+  const { client, upstream } = protocol;
+
+  it('any reply says the same as a stream, wherever its bytes are cut', () => {
+    fc.assert(
+      fc.property(reply, fc.nat(), (events, place) => {
+        const call = callFor(events);
+        const encoder = client.encodeEvents({ id: 'x1', model: 'a/b', created: 1, call: { ...call, usageWanted: true, decode: () => call.decode() } });
+        const bytes = Buffer.from(events.map((event) => encoder.push(event)).join(''));
+        const again = decodeAll(upstream.decodeEvents(call), readStream(bytes, place % (bytes.length + 1)));
+        checkEvents(again);
+        expect(fold(again)).toEqual(fold(events));
+      }),
+      { numRuns: 250 },
+    );
+  });
+
+  it('any reply says the same as a whole', () => {
+    fc.assert(
+      fc.property(reply, (events) => {
+        const call = callFor(events);
+        const again = upstream.decodeReply(asJson(client.encodeReply(events, { id: 'x1', model: 'a/b', created: 1, call })), call);
+        checkEvents(again);
+        expect(fold(again)).toEqual(fold(events));
+      }),
+      { numRuns: 250 },
+    );
+  });
+}

@@ -1,0 +1,105 @@
+/**
+ * What every provider must satisfy, whoever wrote it: it is off until it is switched on, it is called where it says,
+ * and its key is shown to the vendor alone.
+ */
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { checkModel, type Operation, type Plugin, type Target } from '../../core/index.ts';
+import { hostWith, type TestHost } from '../support/host.ts';
+import { plainProtocol } from '../support/plain-protocol.ts';
+
+export interface ProviderContract {
+  readonly name: string;
+  /** Makes the plugin, without any option of its own. */
+  readonly plugin: () => Plugin;
+  readonly env: { readonly key: string; readonly baseUrl: string };
+  /** The vendor's own address, or one to give it where it has none and is on once its address is set. */
+  readonly address: string;
+  /** True for a provider on a machine of one's own, that needs no key. */
+  readonly keyless?: boolean;
+  /** Paths below the address, by protocol and operation: `{ messages: { generate: '/v1/messages' } }`. */
+  readonly paths: Readonly<Record<string, Partial<Record<Operation, string>>>>;
+  /** The path of a call for a stream, by protocol, where it is another. */
+  readonly streams?: Readonly<Record<string, string>>;
+  /** The header that holds `vendor-key`. */
+  readonly credential: Readonly<Record<string, string>>;
+  /** What its models are known from: the path where the vendor lists them, or a catalogue. */
+  readonly models: 'catalogue' | { readonly discover: string };
+}
+
+const operations: readonly Operation[] = ['generate', 'edit', 'count'];
+
+const anyModel = checkModel({
+  id: 'some/model', upstream: 'some-model', name: 'A model', description: 'For tests.', created: '2026-04-23', contextLength: 1000, outputLimit: 100, input: ['text'], output: ['text'], free: true,
+});
+
+/** Where a provider would be called. */
+function urlOf(host: TestHost, name: string, protocol: string, operation: Operation, stream: boolean): string | undefined {
+  const provider = host.providers.get(name);
+  const endpoint = provider.endpoints[protocol];
+  const target: Target = { provider, protocol: plainProtocol, model: anyModel, price: { input: 0n, output: 0n, tiers: [] } };
+  return typeof endpoint === 'function' ? endpoint(target, operation, stream) : endpoint;
+}
+
+/** Registers the suite; call it at the top of a test file. */
+export function testProvider({ name, plugin, env, address, keyless = false, paths, streams = {}, credential, models }: ProviderContract): void {
+  const switchOn = (base?: string): TestHost => {
+    if (!keyless) vi.stubEnv(env.key, 'vendor-key');
+    if (base !== undefined || keyless) vi.stubEnv(env.baseUrl, base ?? address);
+    return hostWith([plugin()]);
+  };
+  const calls = Object.entries(paths).flatMap(([protocol, byOperation]) =>
+    operations.flatMap((operation): [string, Operation, string][] => {
+      const path = byOperation[operation];
+      return path === undefined ? [] : [[protocol, operation, path]];
+    }),
+  );
+
+  describe(`${name}, the contract`, () => {
+    beforeEach(() => {
+      vi.stubEnv(env.key, undefined);
+      vi.stubEnv(env.baseUrl, undefined);
+    });
+    afterEach(() => vi.unstubAllEnvs());
+
+    it('is off until it is switched on', () => {
+      vi.stubEnv(keyless ? env.key : env.baseUrl, keyless ? 'vendor-key' : 'http://127.0.0.1:1');
+      const host = hostWith([plugin()]);
+      expect(host.providers.find(name)).toBeUndefined();
+      expect([host.catalog.models(), host.discoveries]).toEqual([[], []]);
+    });
+
+    it('takes a variable that is set to nothing for one that is not set', () => {
+      vi.stubEnv(keyless ? env.baseUrl : env.key, '');
+      expect(hostWith([plugin()]).providers.find(name)).toBeUndefined();
+    });
+
+    it.each(calls)('is called by %s to %s at its own path', (protocol, operation, path) => {
+      expect(urlOf(switchOn(), name, protocol, operation, false)).toBe(address + path);
+      expect(urlOf(switchOn(), name, protocol, operation, true)).toBe(address + (operation === 'generate' ? (streams[protocol] ?? path) : path));
+    });
+
+    it('is moved by its address, with or without a slash at its end', () => {
+      const [protocol = '', operation = 'generate', path = ''] = calls[0] ?? [];
+      for (const base of ['http://127.0.0.1:1/somewhere', 'http://127.0.0.1:1/somewhere/']) {
+        expect(urlOf(switchOn(base), name, protocol, operation, false)).toBe(`http://127.0.0.1:1/somewhere${path}`);
+      }
+    });
+
+    it('shows its key to the vendor, in its header alone', async () => {
+      vi.stubEnv(env.key, 'vendor-key');
+      const request = { method: 'POST', url: `${address}/x`, headers: { accept: 'application/json' }, body: '{}' } as const;
+      const signed = await switchOn().providers.get(name).sign(request);
+      expect(signed).toEqual({ ...request, headers: { ...request.headers, ...credential } });
+    });
+
+    it('knows its models from a catalogue, or asks the vendor for them', () => {
+      const host = switchOn();
+      if (models === 'catalogue') {
+        expect(host.catalog.models().length).toBeGreaterThan(0);
+        for (const { id, price, free } of host.catalog.models()) expect(price !== undefined || free, id).toBe(true);
+        return;
+      }
+      expect(host.discoveries).toMatchObject([{ url: address + models.discover, headers: keyless ? {} : credential }]);
+    });
+  });
+}
