@@ -2,18 +2,16 @@
  * The command line: `start` serves, `check` reads the configuration and says what is in it, and every other verb
  * is a plugin's. Verbs work beside a running server.
  */
+import cluster from 'node:cluster';
 import { flushCompileCache } from 'node:module';
 import { Command as Program } from 'commander';
 import { destination, pino, type Logger } from 'pino';
 import { PluginError, type Command } from './plugin.ts';
-import { ConfigError, loadConfig } from './config.ts';
+import { ConfigError, configFile, loadConfig } from './config.ts';
 import { createGateway, type Gateway } from './gateway.ts';
 import { releaseSoon } from './memory.ts';
-import { within } from './patience.ts';
-import { openDoor } from './server.ts';
-
-/** Milliseconds that running calls are given to finish. */
-const longestStop = 30_000;
+import { serve, type Service } from './service.ts';
+import { isFirstWorker, superviseWorkers, tellReady } from './workers.ts';
 
 function print(text: string): void {
   process.stdout.write(`${text}\n`);
@@ -25,11 +23,12 @@ function createLogger(): Logger {
 
 async function start(): Promise<void> {
   const began = performance.now();
-  const config = await loadConfig();
-  const gateway = createGateway(config, createLogger());
-  await gateway.open();
-  const door = await openDoor(gateway, config.server);
-  print(banner(gateway, door.url, performance.now() - began));
+  const config = await loadConfig(configFile());
+  const { workers } = config.server;
+  if (workers > 1 && cluster.isPrimary) return superviseWorkers(workers);
+  const service = await serve(config, createLogger());
+  if (cluster.isPrimary || isFirstWorker()) print(banner(service, performance.now() - began));
+  tellReady();
   flushCompileCache();
   releaseSoon();
   let stopping = false;
@@ -37,21 +36,20 @@ async function start(): Promise<void> {
     if (stopping) process.exit(1);
     stopping = true;
     print('Stopping: calls that run may finish. Press Ctrl-C again to stop at once.');
-    await within(door.close(), longestStop);
-    await gateway.close();
+    await service.stop();
     process.exit(0);
   };
   process.on('SIGINT', () => void stop());
   process.on('SIGTERM', () => void stop());
+  process.on('SIGHUP', () => void service.reload());
 }
 
-function banner(gateway: Gateway, url: string, milliseconds: number): string {
-  const examples = gateway.examples.map((line) => line.replaceAll('{url}', url));
-  return [`Tollgate is ready at ${url} (${milliseconds.toFixed(0)} ms)`, ...gateway.notes, ...examples].join('\n');
+function banner({ url, notes, examples }: Service, milliseconds: number): string {
+  return [`Tollgate is ready at ${url} (${milliseconds.toFixed(0)} ms)`, ...notes, ...examples.map((line) => line.replaceAll('{url}', url))].join('\n');
 }
 
 async function check(options: { json?: boolean }): Promise<void> {
-  const config = await loadConfig();
+  const config = await loadConfig(configFile());
   const gateway = createGateway(config, createLogger());
   const plugins = config.plugins.map(({ name }) => name);
   const protocols = [...gateway.protocols.all()].map(({ name }) => name);
@@ -88,7 +86,7 @@ function addVerb(program: Program, command: Command, gateway: Gateway): void {
 async function addPluginVerbs(program: Program, wanted: string | undefined): Promise<void> {
   if (wanted === 'start' || wanted === 'check') return;
   try {
-    const gateway = createGateway(await loadConfig(), createLogger());
+    const gateway = createGateway(await loadConfig(configFile()), createLogger());
     for (const command of gateway.commands.all()) addVerb(program, command, gateway);
   } catch (error) {
     if (wanted !== undefined && !wanted.startsWith('-')) throw error;

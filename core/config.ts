@@ -3,7 +3,7 @@
  * option is told with the file, the plugin, the option and what there is instead, before anything runs.
  */
 import { registerHooks } from 'node:module';
-import { isAbsolute, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
 import type { Plugin, PluginEntry } from './plugin.ts';
@@ -17,6 +17,10 @@ const settingsSchema = z.strictObject({
       port: z.int().min(0).max(65_535).default(8787),
       /** Bytes of a request body at most. */
       bodyLimit: z.int().positive().default(32 * 1024 * 1024),
+      /** Seconds that running calls are given to finish when the gateway stops. */
+      drain: seconds(30),
+      /** Processes that share the port; several where one core is not enough. */
+      workers: z.int().min(1).max(256).default(1),
     })
     .prefault({}),
   /** Where the ledger and what else has to last is kept. */
@@ -31,7 +35,9 @@ const settingsSchema = z.strictObject({
 export type ConfigInput = z.input<typeof settingsSchema>;
 
 export interface Config {
-  readonly server: { readonly host: string; readonly port: number; readonly bodyLimit: number };
+  /** Where it was read. */
+  readonly file: string;
+  readonly server: z.output<typeof settingsSchema>['server'];
   readonly dataFolder: string;
   readonly loss: 'report' | 'reject';
   /** Milliseconds. */
@@ -62,23 +68,33 @@ export function checkConfig(input: unknown, file: string): Config {
   const repeated = present.find(({ name }, index) => present.findIndex((other) => other.name === name) < index);
   if (repeated) throw new ConfigError(`${file}: the plugin "${repeated.name}" is listed twice`);
   return {
-    server, loss,
+    file, server, loss,
     dataFolder: resolve(dataFolder),
     timeouts: { connectTimeout: timeouts.connect, idleTimeout: timeouts.idle, firstEvent: timeouts.firstEvent, reply: timeouts.reply, keepAlive: timeouts.keepAlive },
     plugins: present,
   };
 }
 
+/** The configuration file: `TOLLGATE_CONFIG`, or `gateway.config.ts` in the working folder. */
+export function configFile(): string {
+  return resolve(process.env['TOLLGATE_CONFIG'] ?? 'gateway.config.ts');
+}
+
+let readings = 0;
+
 /**
- * Loads a configuration file: `TOLLGATE_CONFIG`, or `gateway.config.ts` in the working folder. The bare name
- * `tollgate` means the running copy in all it imports, so there is one core whoever wrote a plugin.
+ * Loads a configuration file, however often it was loaded before: what it imports is not read again, so a reload
+ * takes new options and never new code. The bare name `tollgate` means the running copy in all it imports, so there
+ * is one core whoever wrote a plugin.
  */
-export async function loadConfig(file = process.env['TOLLGATE_CONFIG'] ?? 'gateway.config.ts'): Promise<Config> {
+export async function loadConfig(path: string): Promise<Config> {
   meanRunningCopy();
-  const path = isAbsolute(file) ? file : resolve(file);
+  const address = pathToFileURL(path);
+  readings += 1;
+  if (readings > 1) address.searchParams.set('reading', String(readings));
   let module: unknown;
   try {
-    module = await import(pathToFileURL(path).href);
+    module = await import(address.href);
   } catch (error) {
     throw new ConfigError(`${path}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
   }

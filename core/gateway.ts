@@ -1,5 +1,5 @@
 /** A gateway put together from its configuration: plugins applied, hooks made ready, and let go of again. */
-import { Registry as MetricsRegistry } from 'prom-client';
+import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { Calls } from './calls.ts';
 import { Catalog } from './catalog.ts';
@@ -8,6 +8,7 @@ import { watchListing } from './discovery.ts';
 import { createDispatcher } from './dispatch.ts';
 import type { Target } from './exchange.ts';
 import { createHooks, type CoreHooks } from './hooks.ts';
+import { metrics, scrape } from './metrics.ts';
 import { PluginError, type Command, type Host, type Keyring, type Plugin, type Readiness, type Route } from './plugin.ts';
 import type { Protocol } from './protocol.ts';
 import type { Provider } from './provider.ts';
@@ -15,6 +16,7 @@ import { Registry } from './registry.ts';
 import { Resources } from './resources.ts';
 import { openDoor } from './server.ts';
 import { freezeTaps, tappable } from './taps.ts';
+import { sweepUploads } from './uploads.ts';
 
 /** What the walk and the door need of a gateway. */
 export interface Core {
@@ -27,6 +29,8 @@ export interface Core {
   readonly calls: Calls;
   readonly logger: Logger;
   readonly bodyLimit: number;
+  /** Where files of a form are kept while it is read. */
+  readonly uploadFolder: string;
   /** Milliseconds of silence after which a stream shows a sign of life. */
   readonly keepAliveEvery: number;
   /** Whether a call is refused where a target would lose a part of it. */
@@ -41,14 +45,13 @@ export interface Gateway extends Core {
   /** What plugins have to tell whoever starts the gateway, and calls to paste. */
   readonly notes: readonly string[];
   readonly examples: readonly string[];
+  /** The data files its plugins read: when one changes, the configuration is to be read again. */
+  readonly files: ReadonlySet<string>;
   /** Runs the `ready` hook; afterwards nothing can be tapped any more. */
   open(): Promise<void>;
   /** Runs the `close` hook and lets go of every resource. */
   close(): Promise<void>;
 }
-
-/** One process has one set of metrics, whatever is reloaded. */
-const metrics = new MetricsRegistry();
 
 /** Applies the plugins in their order. Throws a `PluginError` naming the one that failed. */
 export function createGateway(config: Config, logger: Logger): Gateway {
@@ -63,12 +66,14 @@ export function createGateway(config: Config, logger: Logger): Gateway {
   const resources = new Resources();
   const notes: string[] = [];
   const examples: string[] = [];
+  const files = new Set<string>();
   const dispatcher = createDispatcher(config.timeouts);
 
   const core: Core = {
     hooks, protocols, routes, commands, readiness, logger, targetsFor,
     calls: new Calls(),
     bodyLimit: config.server.bodyLimit,
+    uploadFolder: join(config.dataFolder, 'uploads'),
     keepAliveEvery: config.timeouts.keepAlive,
     rejectsLoss: config.loss === 'reject',
     firstEventTimeout: (stream) => (stream ? config.timeouts.firstEvent : config.timeouts.reply),
@@ -104,12 +109,13 @@ export function createGateway(config: Config, logger: Logger): Gateway {
     const pluginLogger = logger.child({ plugin: plugin.name });
     const host: Host = {
       hooks: tappable(hooks, pluginLogger),
-      protocols, providers, keyrings, routes, commands, readiness, catalog, metrics,
+      protocols, providers, keyrings, routes, commands, readiness, catalog, metrics, scrape,
       logger: pluginLogger,
       dataFolder: config.dataFolder,
       resource: resources.open,
       openOperatorDoor,
       targetsFor,
+      readsFrom: (file) => void files.add(file),
       tell: (line) => void notes.push(line),
       example: (line) => void examples.push(line),
       discover: (provider, source) => watchListing(hooks, catalog, provider, source, pluginLogger),
@@ -119,8 +125,9 @@ export function createGateway(config: Config, logger: Logger): Gateway {
   hooks.dispatch.tapPromise({ name: 'proxy', stage: Number.MAX_SAFE_INTEGER }, dispatcher.dispatch);
 
   return {
-    ...core, notes, examples,
+    ...core, notes, examples, files,
     async open() {
+      await sweepUploads(core.uploadFolder);
       await hooks.ready.promise();
       freezeTaps(hooks);
     },

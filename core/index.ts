@@ -1,6 +1,6 @@
 /** What a plugin may import; nothing else in core is public. */
 export { definePlugin, PluginError } from './plugin.ts';
-export type { Command, CommandOption, CommandResult, Host, Keyring, Plugin, PluginFactory, Route, RouteReply, RouteRequest } from './plugin.ts';
+export type { Command, CommandOption, CommandResult, Host, Keyring, Plugin, PluginFactory, Readiness, Route, RouteReply, RouteRequest } from './plugin.ts';
 export { defineProvider } from './provider.ts';
 export type { Endpoint, Provider, ProviderSpec, UpstreamRequest, UpstreamResponse } from './provider.ts';
 export type { ConditionalTapPlace, Hooks, TapPlace } from './hooks.ts';
@@ -15,9 +15,12 @@ export type { Nano, Price } from './money.ts';
 export { blockKinds, eventSchema, finishReasons } from './canonical/events.ts';
 export type { BlockKind, CanonicalEvent, FinishReason, Opaque, VendorBag } from './canonical/events.ts';
 export { requestSchema } from './canonical/request.ts';
-export type { Block, CanonicalRequest, Tool, Turn } from './canonical/request.ts';
+export type { Block, CanonicalRequest, ImageSettings, Tool, Turn } from './canonical/request.ts';
 export { knownCount, usageSchema } from './canonical/usage.ts';
 export type { Usage } from './canonical/usage.ts';
+export { outputBound, pictureTokens } from './bound.ts';
+export { Form } from './form.ts';
+export type { FormFile } from './form.ts';
 export { lossCodes } from './loss.ts';
 export type { Loss, LossCode } from './loss.ts';
 export { splice } from './splice.ts';

@@ -102,12 +102,16 @@ export interface Host {
   targetsFor(model: string, client: Protocol): readonly Target[];
   /** The process's metrics; register with `getSingleMetric` first, since a reload applies plugins again. */
   readonly metrics: MetricsRegistry;
+  /** The answer is all metrics as Prometheus reads them, of every worker together. */
+  scrape(): Promise<string>;
   readonly logger: Logger;
   /** The folder for what is kept on disk (`TOLLGATE_DATA`). */
   readonly dataFolder: string;
   readonly resource: OpenResource;
   /** Opens a listener, kept by the process, that serves all `operator` routes and nothing else; answers its address. */
   openOperatorDoor(address: { readonly host: string; readonly port: number }): Promise<string>;
+  /** Names a data file (its full path) that the plugin has read: when it changes, the configuration is read again. */
+  readsFrom(file: string): void;
   /** Adds a line to what whoever starts the gateway is shown. */
   tell(line: string): void;
   /** Adds a call to paste, shown after all that is told; `{url}` in it becomes the gateway's address. */

@@ -2,6 +2,7 @@
  * A provider is data: where each protocol is spoken, which models there are, and how a finished request is
  * signed. `defineProvider` makes a plugin of that data; switched off until its key (or address) is set.
  */
+import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { readCatalogue } from './catalog.ts';
 import { definePlugin, type PluginFactory } from './plugin.ts';
@@ -32,6 +33,8 @@ export type Endpoint = string | ((target: Target, operation: Operation, stream: 
 
 export interface Provider {
   readonly name: string;
+  /** With which of the provider's keys, from 1, this one signs, where it has several: each is tried, and rests, apart. */
+  readonly credential?: number;
   /** Where the provider speaks a protocol, by the protocol's name: an absolute URL, or how to make one. */
   readonly endpoints: Readonly<Record<string, Endpoint>>;
   /** Passed the finished request; the answer is the same request with the vendor's credential on it. */
@@ -53,8 +56,8 @@ export interface ProviderSpec {
 }
 
 const optionsSchema = z.strictObject({
-  /** The vendor's key; its usual environment variable unless given. */
-  apiKey: z.string().min(1).optional(),
+  /** The vendor's key, or several of them; its usual environment variable unless given. */
+  apiKey: z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]).optional(),
   /** The vendor's address, with its version segment; its usual environment variable, or the vendor's own, unless given. */
   baseUrl: z.url({ protocol: /^https?$/ }).optional(),
   /** Of discovered models: that they cost nothing. */
@@ -82,21 +85,30 @@ export function defineProvider(spec: ProviderSpec): PluginFactory<typeof options
     options: optionsSchema,
     apply(host, options) {
       // A variable that is set to nothing, as compose files do, is one that is not set.
-      const key = options.apiKey ?? (process.env[spec.env.key] || undefined);
+      const keys = [options.apiKey ?? (process.env[spec.env.key] || [])].flat();
       const base = (options.baseUrl ?? (process.env[spec.env.baseUrl] || spec.baseUrl))?.replace(/\/+$/, '');
-      if (!base || (spec.baseUrl && !key)) {
+      if (!base || (spec.baseUrl && keys.length === 0)) {
         host.logger.debug(`off: set ${spec.baseUrl ? spec.env.key : spec.env.baseUrl} to switch it on`);
         return;
       }
-      const credential = key ? (spec.credential ?? bearer)(key) : {};
-      const provider: Provider = {
-        name: spec.name,
-        endpoints: Object.fromEntries(Object.entries(spec.endpoints).map(([protocol, path]) => [protocol, below(base, path)])),
-        sign: (request) => ({ ...request, headers: { ...request.headers, ...credential } }),
-      };
-      host.providers.add(provider);
-      if (spec.models instanceof URL) return host.catalog.offer(provider, readCatalogue(spec.models));
-      host.discover(provider, { url: base + spec.models.discover, headers: credential, options });
+      if (spec.models instanceof URL) host.readsFrom(fileURLToPath(spec.models));
+      const models = spec.models instanceof URL ? readCatalogue(spec.models) : undefined;
+      const credentials = keys.length > 0 ? keys.map(spec.credential ?? bearer) : [{}];
+      for (const [index, headers] of credentials.entries()) {
+        const provider = providerOf(spec, base, headers, credentials.length > 1 ? index + 1 : undefined);
+        if (index === 0) host.providers.add(provider);
+        if (models) host.catalog.offer(provider, models);
+        else if (!(spec.models instanceof URL)) host.discover(provider, { url: base + spec.models.discover, headers, options });
+      }
     },
   });
+}
+
+function providerOf(spec: ProviderSpec, base: string, credential: Readonly<Record<string, string>>, number: number | undefined): Provider {
+  return {
+    name: spec.name,
+    ...(number === undefined ? {} : { credential: number }),
+    endpoints: Object.fromEntries(Object.entries(spec.endpoints).map(([protocol, path]) => [protocol, below(base, path)])),
+    sign: (request) => ({ ...request, headers: { ...request.headers, ...credential } }),
+  };
 }

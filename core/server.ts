@@ -12,10 +12,12 @@ import { arriveBy } from './dispatch.ts';
 import { GatewayError, toGatewayError } from './errors.ts';
 import type { Received } from './exchange.ts';
 import type { Core } from './gateway.ts';
+import { parseJson, type ReadBody } from './json.ts';
 import { walk } from './pipeline.ts';
 import type { Route, RouteReply, RouteRequest } from './plugin.ts';
 import type { Match, Operation, Protocol } from './protocol.ts';
 import { Reply } from './reply.ts';
+import { isUpload, readUpload } from './uploads.ts';
 
 /** Milliseconds and bytes within which a client has to speak; Node's own defaults are either looser or shorter than a load balancer's. */
 const listenerLimits = { headersTimeout: 15_000, requestTimeout: 120_000, keepAliveTimeout: 75_000, maxHeaderSize: 32 * 1024 };
@@ -29,6 +31,8 @@ export interface Door {
   serve(core: Core): void;
   /** Stops listening and waits for the calls that run. */
   close(): Promise<void>;
+  /** Breaks off every connection there still is. */
+  cut(): void;
 }
 
 /** Opens a door on an address; port 0 takes any free one. */
@@ -45,6 +49,7 @@ export async function openDoor(core: Core, address: { readonly host: string; rea
       answer = answerOf(next, audience);
     },
     close: () => closeServer(server),
+    cut: () => server.closeAllConnections(),
   };
 }
 
@@ -107,8 +112,15 @@ async function takeCall(core: Core, context: Koa.Context, protocol: Protocol, ma
   });
   const reply = new Reply(context.res, received.id);
   core.calls.begin(received);
-  await walk(core, received, { protocol, match, reply, body: () => readBody(context.req, core.bodyLimit) });
+  await walk(core, received, { protocol, match, reply, body: () => readCall(core, context, protocol) });
   core.calls.end(received);
+}
+
+/** The body of a call: JSON, or a form where the protocol takes one. */
+async function readCall(core: Core, context: Koa.Context, protocol: Protocol): Promise<ReadBody> {
+  if (protocol.body === 'json' || !isUpload(context.req.headers)) return parseJson(await readBody(context.req, core.bodyLimit));
+  const form = await readUpload(context, core.bodyLimit, core.uploadFolder);
+  return { text: JSON.stringify(form.fields), value: form };
 }
 
 /** A UUID of version 7: what the ledger writes in order of time stands together on its disk. */

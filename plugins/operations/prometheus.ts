@@ -112,7 +112,7 @@ export const prometheus = definePlugin({
       method: 'GET',
       path: '/metrics',
       access: 'public',
-      handle: async () => ({ status: 200, headers: { 'content-type': registry.contentType }, body: await registry.metrics() }),
+      handle: async () => ({ status: 200, headers: { 'content-type': registry.contentType }, body: await host.scrape() }),
       errors: (error) => ({ status: toGatewayError(error).status, body: { error: toGatewayError(error).message } }),
     });
   },

@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { Registry as MetricsRegistry } from 'prom-client';
 import { Catalog } from '../../core/catalog.ts';
 import { createHooks, type CoreHooks } from '../../core/hooks.ts';
-import type { Command, Host, Keyring, Plugin, Route } from '../../core/index.ts';
+import type { Command, Host, Keyring, Plugin, Readiness, Route } from '../../core/index.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import type { Provider } from '../../core/provider.ts';
 import { Registry } from '../../core/registry.ts';
@@ -31,11 +31,14 @@ export function hostWith(plugins: readonly Plugin[], metrics = new MetricsRegist
     keyrings: new Registry<Keyring>('keyring'),
     routes: new Registry<Route>('route'),
     commands: new Registry<Command>('command'),
+    readiness: new Registry<Readiness>('readiness check'),
+    scrape: () => metrics.metrics(),
     catalog: new Catalog(),
     dataFolder: '/nowhere',
     targetsFor: () => [],
     resource: async (_key, options, open) => open(options),
     openOperatorDoor: async () => 'http://nowhere',
+    readsFrom: () => undefined,
     tell: () => undefined,
     example: () => undefined,
     discover: (provider, source) => void discoveries.push({ provider, ...source }),

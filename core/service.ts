@@ -1,0 +1,103 @@
+/**
+ * A gateway in service. Its configuration can be replaced while it runs: the new one is made ready beside the old,
+ * the door turns to it with the next request, and the old one goes with its last call. One that does not load is
+ * refused and changes nothing. Stopping lets running calls finish for a while, then ends them in their own protocol.
+ */
+import type { Logger } from 'pino';
+import { loadConfig, type Config } from './config.ts';
+import { createGateway, type Gateway } from './gateway.ts';
+import { within } from './patience.ts';
+import { openDoor } from './server.ts';
+import { watchFiles } from './watch.ts';
+
+export interface Service {
+  readonly url: string;
+  /** What plugins have to tell whoever started it, and calls to paste. */
+  readonly notes: readonly string[];
+  readonly examples: readonly string[];
+  /** Reads the configuration again; answers whether the new one is in service. Calls that come while it works share its next run. */
+  reload(): Promise<boolean>;
+  /** Red at once, calls finish, the ledger is settled; resolves when all is let go of. */
+  stop(): Promise<void>;
+}
+
+/** Milliseconds the ends of calls that had to be broken off may take to be sent and settled. */
+const longestEnd = 6000;
+
+async function openGateway(config: Config, logger: Logger): Promise<Gateway> {
+  const gateway = createGateway(config, logger);
+  try {
+    await gateway.open();
+    return gateway;
+  } catch (error) {
+    await gateway.close();
+    throw error;
+  }
+}
+
+/** Opens the gateway of a configuration. Throws where it cannot be. */
+export async function serve(first: Config, logger: Logger): Promise<Service> {
+  let config = first;
+  let gateway = await openGateway(config, logger);
+  const door = await openDoor(gateway, config.server);
+  const leaving = new Set<Promise<void>>();
+  const filesOf = (): string[] => [config.file, ...gateway.files];
+  const watcher = watchFiles(filesOf(), () => void reload());
+
+  async function leave(old: Gateway): Promise<void> {
+    await old.calls.idle();
+    await old.close();
+  }
+
+  async function replace(): Promise<boolean> {
+    try {
+      const next = await loadConfig(config.file);
+      const { host, port } = config.server;
+      if (next.server.host !== host || next.server.port !== port) logger.warn(`the address stays ${host}:${port} until the next start`);
+      const old = gateway;
+      gateway = await openGateway(next, logger);
+      config = next;
+      door.serve(gateway);
+      watcher.watch(filesOf());
+      const left = leave(old).catch((error: unknown) => logger.error({ error }, 'the old configuration could not be let go of'));
+      leaving.add(left);
+      void left.then(() => leaving.delete(left));
+      logger.info('the configuration was read again');
+      return true;
+    } catch (error) {
+      logger.error({ error }, 'the new configuration is refused and the old one stays');
+      return false;
+    }
+  }
+
+  let running = Promise.resolve(true);
+  let waiting: Promise<boolean> | undefined;
+
+  function reload(): Promise<boolean> {
+    waiting ??= running.then(() => {
+      waiting = undefined;
+      running = replace();
+      return running;
+    });
+    return waiting;
+  }
+
+  return {
+    url: door.url,
+    notes: gateway.notes,
+    examples: gateway.examples,
+    reload,
+    async stop() {
+      watcher.close();
+      await waiting;
+      gateway.calls.draining = true;
+      const closed = door.close();
+      await within(gateway.calls.idle(), config.server.drain);
+      gateway.calls.stop();
+      await within(closed, longestEnd);
+      door.cut();
+      await within(Promise.all(leaving), longestEnd);
+      await gateway.close();
+    },
+  };
+}
