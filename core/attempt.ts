@@ -7,7 +7,7 @@ import type { CoreHooks } from './hooks.ts';
 
 export interface RunningAttempt {
   readonly routed: Routed;
-  /** The reply began: the deadline for its first event is met. */
+  /** The reply began: the deadline for its first event is met. Saying it again changes nothing. */
   begun(): void;
   /** The attempt is over; lets go of the vendor if it still sends. */
   ended(error: GatewayError | undefined): void;
@@ -23,6 +23,8 @@ class Run implements Attempt {
   readonly startedAt = performance.now();
   phase: Attempt['phase'] = 'start';
   sent = false;
+  status: number | undefined = undefined;
+  losses: Attempt['losses'] = [];
   firstEventAfter: number | undefined = undefined;
   duration: number | undefined = undefined;
   error: GatewayError | undefined = undefined;
@@ -51,6 +53,7 @@ export function startAttempt(hooks: CoreHooks, planned: Planned, grant: Grant, t
     routed,
     stop,
     begun() {
+      if (attempt.phase !== 'start') return;
       inTime();
       attempt.phase = 'first-event';
       attempt.firstEventAfter = performance.now() - attempt.startedAt;

@@ -5,10 +5,23 @@
  */
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { GatewayError } from './errors.ts';
 import { freePrice, priceSchema, type Price } from './money.ts';
 import type { Provider } from './provider.ts';
 
 const modality = z.enum(['text', 'image', 'audio', 'video', 'pdf', 'file']);
+
+/** What is sent for a value a caller may ask for; the same one where the model knows it, and none for what is refused. */
+const valueTable = z.record(z.string(), z.string());
+
+const imageSchema = z.strictObject({
+  /** The most output tokens one picture counts as, by its quality; the dearest holds where none of these is asked for. */
+  tokens: z.record(z.string(), z.int().positive()).refine((tokens) => Object.keys(tokens).length > 0, 'names no quality'),
+  sizes: valueTable,
+  qualities: valueTable,
+  formats: valueTable,
+  backgrounds: valueTable,
+});
 
 /** What a model can be asked for, beyond plain text: encoders fit a request to these. */
 const capabilitiesSchema = z.strictObject({
@@ -33,6 +46,8 @@ const capabilitiesSchema = z.strictObject({
       canDisable: z.boolean().optional(),
     })
     .default({ style: 'none' }),
+  /** Where the model makes pictures. */
+  image: imageSchema.optional(),
   /** The most tokens one image of a prompt can count as; a reservation has to hold whatever the vendor makes of it. */
   imageTokens: z.int().positive().default(4000),
 });
@@ -61,7 +76,12 @@ const shape = {
   supportedParameters: z.array(z.string()).default([]),
   /** The protocols its vendor serves it by, where these are fewer than the vendor speaks. */
   protocols: z.array(z.string()).min(1).optional(),
+  /** The last day it is served. */
   expires: z.iso.date().nullable().default(null),
+  /** The model to go on with once that day has passed. */
+  successor: z.string().optional(),
+  /** Other ids it answers to, beside its canonical slug. */
+  aliases: z.array(z.string()).default([]),
   price: priceSchema.optional(),
   free: z.literal(true).optional(),
 };
@@ -107,32 +127,73 @@ export interface Offer {
   readonly price: Price;
 }
 
+const day = 24 * 60 * 60 * 1000;
+
+/** The first moment a model is no longer served. */
+function endOf({ expires }: Model): number {
+  return expires === null ? Infinity : Date.parse(expires) + day;
+}
+
 /** All offers of all providers, found by model id. Discovered models replace what their provider offered before. */
 export class Catalog {
   readonly #byProvider = new Map<string, Offer[]>();
   #byModel = new Map<string, Offer[]>();
-  /** Grows with each change, so that what was rendered from the catalogue can be known as old. */
-  version = 0;
+  /** The ids that models go by beside their own. */
+  #aliases = new Map<string, string>();
+  /** Models whose last day has passed. */
+  #gone = new Map<string, Model>();
+  #nextEnd = Infinity;
+  #version = 0;
 
-  /** Sets what a provider offers. Throws where it names one model twice. */
+  /** Sets what a provider offers, with one of its keys where it has several. Throws where it names one model twice. */
   offer(provider: Provider, models: readonly Model[]): void {
     const ids = new Set<string>();
     for (const { id } of models) {
       if (ids.has(id)) throw new Error(`provider "${provider.name}" lists the model "${id}" twice`);
       ids.add(id);
     }
-    this.#byProvider.set(provider.name, models.map((model) => ({ provider, model, price: model.price ?? freePrice })));
-    this.#byModel = Map.groupBy([...this.#byProvider.values()].flat(), ({ model }) => model.id);
-    this.version += 1;
+    this.#byProvider.set(`${provider.name} ${provider.credential ?? 1}`, models.map((model) => ({ provider, model, price: model.price ?? freePrice })));
+    this.#sort();
   }
 
-  /** Who serves a model, in the order of the configuration; empty for an unknown one. */
+  /** Grows with each change, so that what was made from the catalogue can be known as old. */
+  get version(): number {
+    if (Date.now() >= this.#nextEnd) this.#sort();
+    return this.#version;
+  }
+
+  /** Who serves a model, in the order of the configuration; empty for an unknown one, and one whose day has passed. */
   find(id: string): readonly Offer[] {
-    return this.#byModel.get(id) ?? [];
+    if (Date.now() >= this.#nextEnd) this.#sort();
+    return this.#byModel.get(id) ?? this.#byModel.get(this.#aliases.get(id) ?? '') ?? [];
   }
 
   /** Each model once, as its first provider describes it. */
   models(): Model[] {
+    if (Date.now() >= this.#nextEnd) this.#sort();
     return [...this.#byModel.values()].flatMap(([first]) => first ? [first.model] : []);
   }
+
+  /** The error that tells why there is no such model, and which to go on with where that is known. */
+  missing(id: string, param = 'model'): GatewayError {
+    const name = id.slice(0, 200);
+    const gone = this.#gone.get(id);
+    if (!gone) return new GatewayError('model_not_found', `The model "${name}" does not exist, or no provider that serves it is switched on.`, { param });
+    const advice = gone.successor ? ` Use "${gone.successor}" instead.` : '';
+    return new GatewayError('model_not_found', `The model "${name}" was withdrawn after ${gone.expires}.${advice}`, { param });
+  }
+
+  #sort(): void {
+    const now = Date.now();
+    const [gone, served] = divide([...this.#byProvider.values()].flat(), ({ model }) => endOf(model) <= now);
+    this.#byModel = Map.groupBy(served, ({ model }) => model.id);
+    this.#gone = new Map(gone.map(({ model }) => [model.id, model]));
+    this.#aliases = new Map(served.flatMap(({ model: { id, canonicalSlug, aliases } }) => [canonicalSlug ?? id, ...aliases].map((alias) => [alias, id])));
+    this.#nextEnd = Math.min(...served.map(({ model }) => endOf(model)), Infinity);
+    this.#version += 1;
+  }
+}
+
+function divide<Each>(all: readonly Each[], test: (each: Each) => boolean): [yes: Each[], no: Each[]] {
+  return [all.filter((each) => test(each)), all.filter((each) => !test(each))];
 }

@@ -47,8 +47,6 @@ export interface ErrorDetails {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** What the vendor itself called the error, where the caller's content is at fault and it may be shown. */
   readonly vendor?: { readonly type?: string | undefined; readonly code?: string | undefined } | undefined;
-  /** The vendor itself refused the call, and did nothing for it. */
-  readonly refused?: boolean | undefined;
   readonly cause?: unknown;
 }
 

@@ -72,6 +72,8 @@ export interface Grant {
   readonly targets: readonly Target[];
   /** Tokens of output at most for each candidate, where less than the caller asked for can be had. */
   readonly outputLimit?: number;
+  /** What the reply's head tells of the allowance: `x-ratelimit-remaining-requests` and its like. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** One attempt at one target, as routing plugins see it go by. */
@@ -87,6 +89,10 @@ export interface Attempt {
   phase: 'start' | 'first-event' | 'end';
   /** Whether the request was handed to the transport: from then on the vendor may have worked. */
   sent: boolean;
+  /** The HTTP status the vendor answered with, once it did. */
+  status: number | undefined;
+  /** What of the request the target's wire could not say. */
+  losses: readonly Loss[];
   /** Milliseconds from its start to the first event of a reply, once there was one. */
   firstEventAfter: number | undefined;
   /** Milliseconds from its start to its end, once it ended. */

@@ -11,13 +11,14 @@ const longestErrorBody = 1024 * 1024;
 export function failureOf(thrown: unknown, { cancellation, attempt }: Routed): GatewayError {
   if (cancellation.cancelled) return cancellation.reason ?? new GatewayError('client_gone', 'The client left before the reply was complete.', { cause: thrown });
   if (attempt.cancellation.cancelled) return new GatewayError('timeout', 'The provider did not begin to answer in time.', { cause: thrown });
-  if (isSystemError(thrown)) return new GatewayError('upstream_failed', 'The connection to the provider broke before its reply was complete.', { cause: thrown });
+  if (codeOf(thrown) === 'UND_ERR_BODY_TIMEOUT') return new GatewayError('timeout', 'The provider fell silent before its reply was complete.', { cause: thrown });
+  if (codeOf(thrown) !== undefined) return new GatewayError('upstream_failed', 'The connection to the provider broke before its reply was complete.', { cause: thrown });
   return toGatewayError(thrown);
 }
 
 /** Sockets, DNS and undici put a code on their errors; the gateway's own carry theirs under a brand. */
-function isSystemError(thrown: unknown): boolean {
-  return thrown instanceof Error && thrown.name !== 'GatewayError' && 'code' in thrown && typeof thrown.code === 'string';
+function codeOf(thrown: unknown): string | undefined {
+  return thrown instanceof Error && thrown.name !== 'GatewayError' && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined;
 }
 
 /** What a vendor's refusal means to the caller; its `retry-after` is kept. */

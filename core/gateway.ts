@@ -25,6 +25,7 @@ export interface Core {
   readonly routes: Registry<Route>;
   readonly commands: Registry<Command>;
   readonly readiness: Registry<Readiness>;
+  readonly catalog: Catalog;
   /** The calls it is answering. */
   readonly calls: Calls;
   readonly logger: Logger;
@@ -70,7 +71,7 @@ export function createGateway(config: Config, logger: Logger): Gateway {
   const dispatcher = createDispatcher(config.timeouts);
 
   const core: Core = {
-    hooks, protocols, routes, commands, readiness, logger, targetsFor,
+    hooks, protocols, routes, commands, readiness, catalog, logger, targetsFor,
     calls: new Calls(),
     bodyLimit: config.server.bodyLimit,
     uploadFolder: join(config.dataFolder, 'uploads'),
@@ -105,11 +106,12 @@ export function createGateway(config: Config, logger: Logger): Gateway {
     return door.url;
   }
 
+  const plugins = new Set(config.plugins.map(({ name }) => name));
   for (const plugin of config.plugins) {
     const pluginLogger = logger.child({ plugin: plugin.name });
     const host: Host = {
       hooks: tappable(hooks, pluginLogger),
-      protocols, providers, keyrings, routes, commands, readiness, catalog, metrics, scrape,
+      plugins, protocols, providers, keyrings, routes, commands, readiness, catalog, metrics, scrape,
       logger: pluginLogger,
       dataFolder: config.dataFolder,
       resource: resources.open,

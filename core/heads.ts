@@ -12,8 +12,9 @@ export function streamHead({ framing }: ClientCall): Record<string, string> {
 }
 
 /** Who answered, at which attempt, and what of the request got lost on the way; of an estimate only that it is one. */
-export function answerHead({ attempt, call }: Routed, losses: readonly Loss[], estimated: boolean): Record<string, string> {
+export function answerHead({ attempt, call, grant }: Routed, losses: readonly Loss[], estimated: boolean): Record<string, string> {
   return {
+    ...grant.headers,
     ...(call.stream ? streamHead(call) : { 'content-type': 'application/json' }),
     ...(estimated ? { 'x-tollgate-estimate': 'true' } : { 'x-tollgate-provider': attempt.target.provider.name }),
     'x-tollgate-attempts': String(attempt.number),
@@ -24,6 +25,7 @@ export function answerHead({ attempt, call }: Routed, losses: readonly Loss[], e
 /** How a client is told whether to come again, beside the body its protocol has for the error. */
 function errorHead(error: GatewayError): Record<string, string> {
   return {
+    ...error.details.headers,
     'content-type': 'application/json',
     ...(error.retry ? {} : { 'x-should-retry': 'false' }),
     ...(error.details.retryAfter === undefined ? {} : { 'retry-after': String(error.details.retryAfter) }),

@@ -4,17 +4,15 @@
  */
 import { admitted } from './access.ts';
 import { startAttempt, type RunningAttempt } from './attempt.ts';
+import { beginReply, type Begun } from './beginning.ts';
 import { chargeFor } from './charge.ts';
-import { countsTokens, crossCount, estimatedCount } from './count.ts';
 import { GatewayError, toGatewayError } from './errors.ts';
-import { advance, type Answered, type Attempt, type Authenticated, type End, type Failed, type Grant, type Parsed, type Planned, type Received, type Refused, type Routed, type Target } from './exchange.ts';
-import { failureOf, fallsBack, finalError, refusedBy } from './failure.ts';
+import { advance, type Answered, type Attempt, type Authenticated, type End, type Failed, type Grant, type Parsed, type Planned, type Received, type Refused, type Target } from './exchange.ts';
+import { failureOf, fallsBack, finalError } from './failure.ts';
 import type { Core } from './gateway.ts';
 import { answerHead, sendError, streamHead } from './heads.ts';
-import { parseJson } from './json.ts';
-import { crossReply, encodeBody, isVerbatim, type Piece } from './lanes.ts';
-import { lossRefusal, type Loss } from './loss.ts';
-import { requestFor } from './outgoing.ts';
+import type { Piece } from './lanes.ts';
+import type { ReadBody } from './json.ts';
 import { within } from './patience.ts';
 import type { Match, Protocol } from './protocol.ts';
 import type { Reply } from './reply.ts';
@@ -25,8 +23,8 @@ export interface Client {
   readonly protocol: Protocol;
   readonly match: Match;
   readonly reply: Reply;
-  /** Reads the whole body; throws `body_too_large` as soon as it is. */
-  body(): Promise<Buffer>;
+  /** Reads the whole body as text and as a value; throws `body_too_large` as soon as it is. */
+  body(): Promise<ReadBody>;
 }
 
 /** Longest a finished reply is held for the ledger; the entry is then retried behind the client's back. */
@@ -61,7 +59,7 @@ async function callOf(core: Core, received: Received, client: Client): Promise<E
 }
 
 async function parse(exchange: Authenticated, { body, protocol, match, reply }: Client): Promise<Parsed> {
-  const { text, value } = parseJson(await body());
+  const { text, value } = await body();
   const call = protocol.client.read(value, text, match, exchange.headers);
   let canonical: ReturnType<typeof call.decode> | undefined;
   return advance(exchange, { protocol, text, call, canonical: () => (canonical ??= call.decode()), record: (limit: number) => reply.record(limit) });
@@ -70,7 +68,7 @@ async function parse(exchange: Authenticated, { body, protocol, match, reply }: 
 async function route(core: Core, parsed: Parsed): Promise<readonly Target[]> {
   const targets = await core.hooks.route.promise(core.targetsFor(parsed.call.model, parsed.protocol), parsed);
   if (targets.length > 0) return targets;
-  throw new GatewayError('model_not_found', `The model "${parsed.call.model}" does not exist, or no provider that serves it is switched on.`, { param: 'model' });
+  throw core.catalog.missing(parsed.call.model);
 }
 
 type Meter = (end: End) => Promise<void>;
@@ -108,11 +106,11 @@ async function tryTargets(core: Core, planned: Planned, grant: Grant, client: Cl
     const tally = new Tally();
     let begun: Begun;
     try {
-      begun = await beginReply(core, routed, tally);
+      begun = await beginReply(core, running, tally);
     } catch (thrown) {
       const error = failureOf(thrown, routed);
       running.ended(error);
-      failure = { type: 'failed', exchange: routed, error: finalError(attempts, error), charge: chargeFor(cancellation.cancelled ? 'left-before-output' : 'failed', routed, tally), ...factsOf(routed, attempts) };
+      failure = { type: 'failed', exchange: routed, error: finalError(attempts, error), charge: chargeFor(cancellation.left ? 'left-before-output' : 'failed', routed, tally), ...factsOf(routed, attempts) };
       if (cancellation.cancelled || !fallsBack(error, routed)) break;
       continue;
     }
@@ -124,34 +122,6 @@ async function tryTargets(core: Core, planned: Planned, grant: Grant, client: Cl
   await meter(failure);
   sendError(client.reply, protocol, failure.error, client.match, call);
   return failure;
-}
-
-interface Begun {
-  readonly losses: readonly Loss[];
-  readonly estimated: boolean;
-  readonly first: IteratorResult<Piece>;
-  readonly pieces: AsyncGenerator<Piece>;
-}
-
-/** One attempt up to the first event of its reply: what is thrown until then concerns no client yet. */
-async function beginReply(core: Core, routed: Routed, tally: Tally): Promise<Begun> {
-  const { protocol, model } = routed.attempt.target;
-  if (routed.operation === 'count' && !countsTokens(routed.attempt.target)) return begin(estimatedCount(routed), [], true);
-  const verbatim = isVerbatim(core.hooks, routed);
-  const { body, losses } = await encodeBody(core.hooks, routed, verbatim);
-  routed.attempt.losses = losses;
-  if (losses.length > 0 && (core.rejectsLoss || routed.call.preferences.require_parameters)) throw lossRefusal(losses, model.id);
-  const request = await requestFor(routed, body, verbatim);
-  const response = await core.hooks.dispatch.promise(request, routed);
-  if (!response) throw new GatewayError('internal', 'No dispatcher took the call.');
-  routed.attempt.status = response.status;
-  if (response.status !== 200) throw await refusedBy(protocol, response);
-  const pieces = routed.operation === 'count' ? crossCount(routed, response) : crossReply(core.hooks, routed, response, tally, verbatim);
-  return begin(pieces, losses, false);
-}
-
-async function begin(pieces: AsyncGenerator<Piece>, losses: readonly Loss[], estimated: boolean): Promise<Begun> {
-  return { losses, estimated, pieces, first: await pieces.next() };
 }
 
 /** The reply has begun: it is sent to its end, nothing is retried, and the last word waits until the call is settled. */
@@ -180,8 +150,8 @@ async function deliver(running: RunningAttempt, attempts: readonly Attempt[], ta
     const error = failureOf(thrown, routed);
     running.stop();
     pieces.return(undefined).catch(() => undefined);
-    if (routed.cancellation.cancelled && tally.hasAll(routed.call.candidates)) return settle('completed', undefined, '');
-    return settle(routed.cancellation.cancelled ? 'aborted' : 'cut', error, client.protocol.client.encodeStreamError(error, routed.call, true));
+    if (routed.cancellation.left && tally.hasAll(routed.call.candidates)) return settle('completed', undefined, '');
+    return settle(routed.cancellation.left ? 'aborted' : 'cut', error, client.protocol.client.encodeStreamError(error, routed.call, true));
   }
 }
 

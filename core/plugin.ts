@@ -91,6 +91,8 @@ export type OpenResource = <Options extends object, Thing>(
 /** What a plugin is given: everything it can add to, and nothing it could break. */
 export interface Host {
   readonly hooks: Hooks;
+  /** The names of all plugins of the configuration. */
+  readonly plugins: ReadonlySet<string>;
   readonly protocols: Registry<Protocol>;
   readonly providers: Registry<Provider>;
   readonly keyrings: Registry<Keyring>;

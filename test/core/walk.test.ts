@@ -231,11 +231,11 @@ describe('fallback', () => {
     expect(await onlyEnd(started)).toMatchObject({ type: 'answered', outcome: 'cut', charge: { basis: 'estimate', usage: { output: 1 } } });
   });
 
-  it('ends with the last error when every target failed, and nothing is owed', async () => {
-    const failing: Behaviour = async () => ({ status: 500, headers: { 'retry-after': '7' }, body: '' });
-    const started = await gateway([open(), vendor('first', failing)(), vendor('second', failing)()]);
+  it('ends with one error when every target failed: when it may help to come again, not to do so at once, and nothing is owed', async () => {
+    const failing = (seconds: string): Behaviour => async () => ({ status: 500, headers: { 'retry-after': seconds }, body: '' });
+    const started = await gateway([open(), vendor('first', failing('7'))(), vendor('second', failing('9'))()]);
     const response = await call(started);
-    expect([response.status, response.headers.get('retry-after')]).toEqual([502, '7']);
+    expect([response.status, response.headers.get('retry-after'), response.headers.get('x-should-retry')]).toEqual([503, '7', 'false']);
     expect(await onlyEnd(started)).toMatchObject({ type: 'failed', charge: { cost: 0n, basis: 'none' } });
   });
 
@@ -409,7 +409,7 @@ describe('silence', () => {
     const response = await call(started, { stream: true });
     const text = await response.text();
     expect(response.status).toBe(200);
-    expect(text).toMatch(/^(: plain\n\n){2,}data: {"plain_error":"upstream_failed"}\n\n$/);
+    expect(text).toMatch(/^(: plain\n\n){2,}data: {"plain_error":"upstream_overloaded"}\n\n$/);
     expect((await onlyEnd(started)).attempts).toHaveLength(2);
   });
 });

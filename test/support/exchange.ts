@@ -45,6 +45,8 @@ export function routed(target: Target, { family = 'plain', stream = false, waite
     startedAt: head.startedAt + waited,
     phase: 'start',
     sent: false,
+    status: undefined,
+    losses: [],
     duration: undefined,
   };
   return {

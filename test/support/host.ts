@@ -26,6 +26,7 @@ export function hostWith(plugins: readonly Plugin[], metrics = new MetricsRegist
   const host: TestHost = {
     calls, discoveries, logger, metrics,
     hooks: tappable(calls, logger),
+    plugins: new Set(plugins.map(({ name }) => name)),
     protocols: new Registry<Protocol>('protocol'),
     providers: new Registry<Provider>('provider'),
     keyrings: new Registry<Keyring>('keyring'),

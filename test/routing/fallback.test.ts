@@ -1,0 +1,153 @@
+/** A fault at each phase of an attempt, against each rule of fallback: who answers, or what the client is told. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
+import { preferences } from '../../plugins/routing/preferences.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { startScriptedVendor, type Conduct, type ScriptedVendor } from '../support/scripted-vendor.ts';
+import { openDoors, station } from '../support/station.ts';
+
+const chunk = (delta: object, finish: string | null = null): string =>
+  `data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
+const usage = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 };
+const start = chunk({ role: 'assistant', content: 'one' });
+const whole = JSON.stringify({ id: 'c1', object: 'chat.completion', created: 1, model: 'm', choices: [{ index: 0, message: { role: 'assistant', content: 'one' }, finish_reason: 'stop' }], usage });
+
+const isStream = (body: string): boolean => body.includes('"stream":true');
+
+/** Answers as it should, whole or streamed. */
+const well: Conduct = (response, _, body) => {
+  if (!isStream(body)) return void response.writeHead(200, { 'content-type': 'application/json' }).end(whole);
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  response.end(`${start}${chunk({}, 'stop')}data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [], usage })}\n\ndata: [DONE]\n\n`);
+};
+
+/** Sends the head of a reply and this much of its body, then does as told. */
+const after = (text: string, then: (response: Parameters<Conduct>[0]) => void): Conduct => (response, _, body) => {
+  response.writeHead(200, { 'content-type': isStream(body) ? 'text/event-stream' : 'application/json' });
+  response.flushHeaders();
+  if (text) response.write(text);
+  setTimeout(() => then(response), 20);
+};
+const answers = (status: number, code = 'some_code'): Conduct => (response) => void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ error: { message: 'It says no.', type: 't', code } }));
+const silence = (): void => undefined;
+
+/** What the client of each kind of call gets: `second` where the next provider answers, otherwise the status of the error. */
+type Choice = 'second' | number;
+interface Row {
+  readonly fault: Conduct | 'refused' | 'unreachable';
+  readonly stream: Choice | 'cut';
+  readonly json: Choice;
+  readonly image: Choice;
+}
+
+const anywhere = { stream: 'second', json: 'second', image: 'second' } as const;
+/** The vendor may have made the image: it is not asked for again. */
+const unknownOutcome = (status: number): Omit<Row, 'fault'> => ({ stream: 'second', json: 'second', image: status });
+const nowhere = (status: number): Omit<Row, 'fault'> => ({ stream: status, json: status, image: status });
+
+const rows: Readonly<Record<string, Row>> = {
+  'nobody listens': { fault: 'refused', ...anywhere },
+  'no connection comes about': { fault: 'unreachable', ...anywhere },
+  'the connection is reset before any reply': { fault: (response) => void response.socket?.resetAndDestroy(), ...unknownOutcome(502) },
+  'the connection is closed before any reply': { fault: (response) => void response.socket?.destroy(), ...unknownOutcome(502) },
+  'silence before the head': { fault: silence, ...unknownOutcome(504) },
+  'status 400': { fault: answers(400), ...nowhere(400) },
+  'status 400 about our key': { fault: answers(400, 'invalid_api_key'), ...anywhere },
+  'status 400 for content': { fault: answers(400, 'content_policy_violation'), ...nowhere(400) },
+  'status 401': { fault: answers(401), ...anywhere },
+  'status 402': { fault: answers(402), ...anywhere },
+  'status 403': { fault: answers(403), ...anywhere },
+  'status 404': { fault: answers(404, 'model_not_found'), ...anywhere },
+  'status 413': { fault: answers(413), ...nowhere(413) },
+  'status 422': { fault: answers(422), ...nowhere(400) },
+  'status 429': { fault: answers(429, 'rate_limit_exceeded'), ...anywhere },
+  'status 429 for want of credit': { fault: answers(429, 'insufficient_quota'), ...anywhere },
+  'status 500': { fault: answers(500), ...anywhere },
+  'status 502': { fault: answers(502), ...anywhere },
+  'status 503': { fault: answers(503), ...anywhere },
+  'status 504': { fault: answers(504), ...unknownOutcome(504) },
+  'status 529': { fault: answers(529), ...anywhere },
+  'silence after the head': { fault: after('', silence), ...unknownOutcome(504) },
+  'a reset after the head': { fault: after('', (response) => response.socket?.resetAndDestroy()), ...unknownOutcome(502) },
+  'an end after the head': { fault: after('', (response) => response.end()), ...unknownOutcome(502) },
+  'garbage': { fault: after('<html>', (response) => response.end()), ...unknownOutcome(502) },
+  'comments and nothing else': { fault: after(': wait\n\n', (response) => response.end()), ...unknownOutcome(502) },
+  'an error for a first event': { fault: after('data: {"error":{"message":"no","code":"boom"}}\n\n', (response) => response.end()), ...unknownOutcome(502) },
+  'a reset after the first event': { fault: after(start, (response) => response.socket?.resetAndDestroy()), stream: 'cut', json: 'second', image: 502 },
+  'an end after the first event': { fault: after(start, (response) => response.end()), stream: 'cut', json: 'second', image: 502 },
+  'an error after the first event': { fault: after(start, (response) => response.end('data: {"error":{"message":"no","code":"boom"}}\n\n')), stream: 'cut', json: 'second', image: 502 },
+  'silence after the first event': { fault: after(start, silence), stream: 'cut', json: 'second', image: 504 },
+};
+
+const models = [{}, { id: 'house/painter', output: ['text', 'image'] as const }].map(({ output, ...rest }) => ({ ...rest, ...(output ? { output: [...output] } : {}) }));
+const path = '/v1/chat/completions';
+
+let faulty: ScriptedVendor;
+let sound: ScriptedVendor;
+/** The faulty vendor before the sound one; nobody listens; and no network there. */
+let houses: Record<'faulty' | 'refused' | 'unreachable', TestGateway>;
+
+async function house(origin: string): Promise<TestGateway> {
+  return startGateway({
+    timeouts: { connect: 0.4, firstEvent: 0.5, reply: 0.5, idle: 0.4 },
+    plugins: [openDoors(), chatCompletions(), station({ name: 'first', endpoints: { 'chat-completions': origin + path }, models }), station({ name: 'second', endpoints: { 'chat-completions': sound.origin + path }, models }), preferences()],
+  });
+}
+
+beforeAll(async () => {
+  faulty = await startScriptedVendor(well);
+  sound = await startScriptedVendor(well);
+  const closed = await startScriptedVendor(well);
+  await closed.close();
+  // An address for documentation: no network leads there.
+  houses = { faulty: await house(faulty.origin), refused: await house(closed.origin), unreachable: await house('http://192.0.2.1:9') };
+});
+afterAll(async () => {
+  for (const each of Object.values(houses)) await each.close();
+  await faulty.close();
+  await sound.close();
+});
+
+interface Told {
+  readonly choice: Choice | 'cut' | 'first';
+  readonly attempts: number;
+}
+
+async function ask(row: Row, body: object): Promise<Told> {
+  if (typeof row.fault !== 'string') faulty.conduct(row.fault);
+  const gateway = houses[typeof row.fault === 'string' ? row.fault : 'faulty'];
+  const before = gateway.ends.length;
+  const response = await fetch(`${gateway.url}${path}`, { method: 'POST', body: JSON.stringify({ model: 'house/model', messages: [{ role: 'user', content: 'Hi' }], ...body }) });
+  const text = await response.text();
+  const end = (await gateway.ended(before + 1))[before];
+  const attempts = end?.attempts.length ?? 0;
+  if (response.status !== 200) return { choice: response.status, attempts };
+  expect(text).toContain('"model":"house/');
+  if (text.includes('"error"')) {
+    expect(text).not.toContain('[DONE]');
+    return { choice: 'cut', attempts };
+  }
+  // Lost attempts cost nothing: what is charged is the reply that was sent, at its price.
+  expect(end).toMatchObject({ type: 'answered', charge: { cost: 11_000n, basis: 'usage' } });
+  return { choice: response.headers.get('x-tollgate-provider') === 'second' ? 'second' : 'first', attempts };
+}
+
+function attemptsOf(choice: Choice | 'cut'): number {
+  return choice === 'second' ? 2 : 1;
+}
+
+describe.each(Object.entries(rows))('%s', (_, row) => {
+  it('gives a stream its documented choice', { timeout: 20_000 }, async () => {
+    expect(await ask(row, { stream: true })).toEqual({ choice: row.stream, attempts: attemptsOf(row.stream) });
+  });
+  it('gives a JSON call its documented choice', { timeout: 20_000 }, async () => {
+    expect(await ask(row, {})).toEqual({ choice: row.json, attempts: attemptsOf(row.json) });
+  });
+  it('gives a call for an image its documented choice', { timeout: 20_000 }, async () => {
+    expect(await ask(row, { model: 'house/painter' })).toEqual({ choice: row.image, attempts: attemptsOf(row.image) });
+  });
+  it('gives a call without fallbacks one attempt', { timeout: 20_000 }, async () => {
+    const { choice, attempts } = await ask(row, { stream: true, provider: { allow_fallbacks: false } });
+    expect([attempts, choice === 'second' || choice === 'first']).toEqual([1, false]);
+  });
+});

@@ -1,0 +1,41 @@
+/** Providers made for one test: who serves which models, at which address, by which protocol, and at which price. */
+import { z } from 'zod';
+import { checkModel, definePlugin, type Endpoint, type ModelFacts, type Plugin } from '../../core/index.ts';
+
+export interface Station {
+  readonly name: string;
+  readonly endpoints: Readonly<Record<string, Endpoint>>;
+  /** What is said of each model beyond the least there is to say. */
+  readonly models?: readonly Partial<ModelFacts>[];
+}
+
+export function modelFacts(facts: Partial<ModelFacts> = {}): ModelFacts {
+  return {
+    id: 'house/model', upstream: 'upstream-model', name: 'Model', description: 'A model.', created: '2026-01-01',
+    contextLength: 100_000, outputLimit: 1000, input: ['text'], output: ['text'],
+    ...(facts.free ? {} : { price: { input: '1', output: '2' } }),
+    ...facts,
+  };
+}
+
+/** A plugin that registers the provider; it signs nothing. */
+export function station({ name, endpoints, models = [{}] }: Station): Plugin {
+  return definePlugin({
+    name,
+    options: z.strictObject({}),
+    apply(host) {
+      const provider = { name, endpoints, sign: <Request>(request: Request): Request => request };
+      host.providers.add(provider);
+      host.catalog.offer(provider, models.map((facts) => checkModel(modelFacts(facts))));
+    },
+  })();
+}
+
+/** Lets everyone in. */
+export const openDoors = definePlugin({
+  name: 'open-doors',
+  options: z.strictObject({}),
+  apply(host) {
+    host.hooks.authenticate.tapPromise('open-doors', async () => ({ kind: 'user', account: 'tester', key: 'key-1' }));
+  },
+});
