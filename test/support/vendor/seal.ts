@@ -29,10 +29,16 @@ export class Seals {
     return Buffer.concat([Buffer.from(`${head};`), this.#proof(head, bound)]).toString(encoding);
   }
 
-  /** Whether a value is one of its own, bound to just this; which alphabet it is written in is the caller's to check. */
-  holds(value: string, kind: string, bound: string): boolean {
+  /** Whether a value is taken for its own without proof. */
+  vouches(value: string): boolean {
+    return this.#vouched.has(value);
+  }
+
+  /** Whether a value is one of its own, bound to just this and, where an encoding is named, written just so. */
+  holds(value: string, kind: string, bound: string, encoding?: 'base64' | 'base64url'): boolean {
     if (this.#vouched.has(value)) return true;
     const bytes = Buffer.from(value, 'base64');
+    if (encoding && bytes.toString(encoding) !== value) return false;
     const end = bytes.length - macBytes;
     const head = bytes.subarray(0, end - 1).toString();
     return end > 1 && head.startsWith(`${kind}:`) && bytes.subarray(end).equals(this.#proof(head, bound));

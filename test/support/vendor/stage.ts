@@ -4,7 +4,7 @@
  */
 import type { ServerResponse } from 'node:http';
 import type { Scenario } from './scenario.ts';
-import { ScriptBook, type StepOf } from './script-book.ts';
+import type { ScriptBook, StepOf } from './script-book.ts';
 import { listen, type JournalEntry, type ReceivedRequest } from './server.ts';
 
 export type Step<Request = unknown> = StepOf<Request, Scenario>;

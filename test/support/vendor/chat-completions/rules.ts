@@ -62,7 +62,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /** A strict schema closes every object and requires all of its properties, at every depth. */
-function strictFault(schema: unknown, place: readonly string[] = []): string | undefined {
+export function strictFault(schema: unknown, place: readonly string[] = []): string | undefined {
   if (Array.isArray(schema)) return schema.map((item) => strictFault(item, place)).find(Boolean);
   if (!isObject(schema)) return undefined;
   const context = `In context=(${place.join(', ')})`;

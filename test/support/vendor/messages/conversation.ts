@@ -103,8 +103,8 @@ function signatures(messages: readonly Message[], seals: Seals): string | undefi
     if (typeof content === 'string') continue;
     for (const [position, block] of content.entries()) {
       const at = `messages.${place}.content.${position}`;
-      if (block.type === 'thinking' && !seals.holds(block.signature, 'thinking', block.thinking)) return `${at}: Invalid \`signature\` in \`thinking\` block`;
-      if (block.type === 'redacted_thinking' && !seals.holds(block.data, 'redacted', '')) return `${at}: Invalid \`data\` in \`redacted_thinking\` block`;
+      if (block.type === 'thinking' && !seals.holds(block.signature, 'thinking', block.thinking, 'base64')) return `${at}: Invalid \`signature\` in \`thinking\` block`;
+      if (block.type === 'redacted_thinking' && !seals.holds(block.data, 'redacted', '', 'base64')) return `${at}: Invalid \`data\` in \`redacted_thinking\` block`;
     }
   }
   return undefined;

@@ -12,23 +12,23 @@ export function message({ id, model, blocks, stop, input, output, scenario }: Co
 }
 
 /** One named event; the vendor pads its objects with spaces of no meaning. */
-function event(body: { readonly type: string }, tokens = 0): Told {
-  const text = JSON.stringify(body);
+function event(type: string, data: object = {}, tokens = 0): Told {
+  const text = JSON.stringify({ type, ...data });
   const padding = ' '.repeat(text.length % 7);
-  return { frame: `event: ${body.type}\ndata: ${text.slice(0, -1)}${padding}}\n\n`, tokens };
+  return { frame: `event: ${type}\ndata: ${text.slice(0, -1)}${padding}}\n\n`, tokens };
 }
 
 const ping: Told = { frame: 'event: ping\ndata: {"type": "ping"}\n\n', tokens: 0 };
 
 function* blockEvents({ start, deltas, broken }: ToldBlock, index: number, endless: boolean): Generator<Told> {
-  yield event({ type: 'content_block_start', ...{ index, content_block: start } });
+  yield event('content_block_start', { index, content_block: start });
   if (index === 0) yield ping;
-  for (const { delta, tokens } of deltas) yield event({ type: 'content_block_delta', ...{ index, delta } }, tokens);
+  for (const { delta, tokens } of deltas) yield event('content_block_delta', { index, delta }, tokens);
   const last = deltas.at(-1);
   if (endless && last && 'type' in last.delta && last.delta.type === 'text_delta') {
-    for (;;) yield event({ type: 'content_block_delta', ...{ index, delta: last.delta } }, 1);
+    for (;;) yield event('content_block_delta', { index, delta: last.delta }, 1);
   }
-  if (!broken) yield event({ type: 'content_block_stop', ...{ index } });
+  if (!broken) yield event('content_block_stop', { index });
 }
 
 function* events(composition: Composition): Generator<Told> {
@@ -36,11 +36,11 @@ function* events(composition: Composition): Generator<Told> {
   const honest = scenario.usage !== 'missing';
   const usage = honest ? { usage: { ...input, output_tokens: 1, ...extras } } : {};
   const head = { id, type: 'message', role: 'assistant', model, content: [], stop_reason: null, stop_sequence: null };
-  yield event({ type: 'message_start', ...{ message: { ...head, ...usage } } });
+  yield event('message_start', { message: { ...head, ...usage } });
   for (const [index, block] of blocks.entries()) yield* blockEvents(block, index, scenario.endless ?? false);
   const { cache_creation: _split, ...totals } = input;
-  yield event({ type: 'message_delta', ...{ delta: stop, ...(honest ? { usage: { ...totals, ...output } } : {}) } });
-  yield event({ type: 'message_stop' });
+  yield event('message_delta', { delta: stop, ...(honest ? { usage: { ...totals, ...output } } : {}) });
+  yield event('message_stop');
 }
 
 export function frames(composition: Composition, requestId: string): Generator<Frame> {

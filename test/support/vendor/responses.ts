@@ -1,0 +1,139 @@
+/**
+ * A vendor of responses on loopback, as strict as OpenAI's: it answers only requests the real one would answer, says
+ * what the real one would say, and behaves as badly as a test asks it to. It shares no code with the gateway.
+ */
+import type { z } from 'zod';
+import { complaintOf } from './chat-completions/complaints.ts';
+import { contextOverflow, modelNotFound, refuse, wrongKey, type Complaint } from './chat-completions/refusals.ts';
+import type { WholeReply } from './delivery.ts';
+import { readBody } from './json-body.ts';
+import { compose, promptTokens, type Composition } from './responses/composition.ts';
+import { conversationComplaint, type Memory } from './responses/conversation.ts';
+import { frames } from './responses/events.ts';
+import { anyModel, responsesFacts, type ResponsesFacts } from './responses/models.ts';
+import { countSchema, requestSchema, type CountRequest, type ResponsesRequest } from './responses/request.ts';
+import { rules } from './responses/rules.ts';
+import type { Scenario } from './scenario.ts';
+import { ScriptBook } from './script-book.ts';
+import { Seals } from './seal.ts';
+import { sendStream, sendWhole } from './sending.ts';
+import type { ReceivedRequest } from './server.ts';
+import { openStage, type Play, type Stage, type StageOptions } from './stage.ts';
+
+export type { ResponsesRequest } from './responses/request.ts';
+
+export interface ResponsesVendorOptions extends StageOptions {
+  /** Models beside the usual ones, or with other facts. */
+  readonly models?: Readonly<Record<string, Partial<ResponsesFacts>>>;
+}
+
+function usualHeaders(id: string): Record<string, string> {
+  return {
+    'x-request-id': id,
+    'openai-organization': 'org-fake',
+    'openai-processing-ms': '12',
+    'openai-version': '2020-10-01',
+    'x-ratelimit-limit-requests': '500',
+    'x-ratelimit-remaining-requests': '499',
+    'set-cookie': '__cf_bm=fake; path=/; HttpOnly',
+    server: 'cloudflare',
+    'cf-ray': '0000000000000000-LHR',
+  };
+}
+
+function atTheDoor({ method, path, headers }: ReceivedRequest, key: string): WholeReply | undefined {
+  const shown = /^Bearer (\S+)$/.exec(headers.authorization ?? '')?.[1];
+  if (shown === undefined) return refuse({ message: "You didn't provide an API key in an Authorization header using Bearer auth.", code: null }, 401);
+  if (shown !== key) return wrongKey(shown);
+  if (path !== '/v1/responses' && path !== '/v1/responses/input_tokens') return refuse({ message: `Invalid URL (${method} ${path})`, code: null }, 404);
+  if (method !== 'POST') return refuse({ message: `Not allowed to ${method} on ${path}.`, code: 'method_not_supported' }, 405);
+  const isJson = /^application\/json\s*(;|$)/.test(headers['content-type'] ?? '');
+  return isJson ? undefined : refuse({ message: `Unsupported content type: '${headers['content-type'] ?? ''}'. This API method only accepts 'application/json' requests.`, code: 'unsupported_content_type' });
+}
+
+type Checked<Request> = { readonly request: Request; readonly facts: ResponsesFacts } | { readonly refusal: WholeReply };
+
+/** Remembers what was handed out, for when it comes back. */
+function remember(memory: Map<string, Memory>, { request, groups }: Composition): void {
+  const stored = request.store ?? true;
+  let reasoning: string | undefined;
+  for (const { id } of groups.flatMap(({ items }) => items)) {
+    memory.set(id, { stored, ...(reasoning && !id.startsWith('rs_') ? { reasoning } : {}) });
+    if (id.startsWith('rs_')) reasoning = id;
+  }
+}
+
+export function responsesPlay(options: ResponsesVendorOptions = {}): Play<ResponsesRequest> {
+  const key = options.key ?? 'sk-vendor-0123456789';
+  const seals = new Seals('responses', options.vouched);
+  const memory = new Map<string, Memory>();
+  const scripts = new ScriptBook<ResponsesRequest, Scenario>({});
+  const find = (model: string): ResponsesFacts | undefined => {
+    const own = options.models?.[model];
+    const usual = responsesFacts(model) ?? (own || scripts.has(model) ? anyModel : undefined);
+    return usual && { ...usual, ...own };
+  };
+
+  function check<Request extends CountRequest>(bytes: Buffer, schema: z.ZodType<Request>): Checked<Request> {
+    const no = (complaint: Complaint): Checked<Request> => ({ refusal: refuse(complaint) });
+    const json = readBody(bytes);
+    if ('fault' in json) {
+      if (json.fault === 'unreadable') return no({ message: 'We could not parse the JSON body of your request.', code: null });
+      return no({ message: `Duplicate parameter: '${json.name}'.`, param: json.name, code: 'duplicate_parameter' });
+    }
+    const named = typeof json.body['model'] === 'string' ? find(json.body['model']) : undefined;
+    const body = Object.fromEntries(Object.entries(json.body).filter(([field]) => !named?.fields?.includes(field)));
+    const parsed = schema.safeParse(body, { reportInput: true });
+    if (!parsed.success) {
+      const [issue] = parsed.error.issues;
+      return no(issue ? complaintOf(issue) : { message: 'Invalid request.', code: null });
+    }
+    const request = parsed.data;
+    if (!named) return { refusal: modelNotFound(request.model) };
+    const fault = rules.map((rule) => rule(request, named)).find(Boolean) ?? conversationComplaint(request, { seals, memory });
+    if (fault) return no(fault);
+    const prompt = promptTokens(request);
+    return prompt > named.contextLength && request.truncation !== 'auto' ? { refusal: contextOverflow(named.contextLength, prompt) } : { request, facts: named };
+  }
+
+  return {
+    key,
+    scripts,
+    headers: [],
+    async answer({ received, response, entry }) {
+      const whole = (reply: WholeReply, scenario: Scenario = {}): Promise<void> => sendWhole(reply, usualHeaders(entry.id), scenario, response, entry);
+      const stopped = atTheDoor(received, key);
+      if (stopped) return whole(stopped);
+      if (received.path.endsWith('/input_tokens')) {
+        const counted = check(received.body, countSchema);
+        if ('refusal' in counted) return whole(counted.refusal);
+        entry.model = counted.request.model;
+        return whole({ status: 200, body: { object: 'response.input_tokens', input_tokens: promptTokens(counted.request) } });
+      }
+      const checked = check(received.body, requestSchema);
+      if ('refusal' in checked) return whole(checked.refusal);
+      const { request, facts } = checked;
+      entry.model = request.model;
+      entry.stream = request.stream ?? false;
+      const scenario = await scripts.next(request.model, request, received);
+      if (scenario.reply) return whole(scenario.reply, scenario);
+      const composition = compose({ request, facts, scenario, number: received.number, seals });
+      remember(memory, composition);
+      const { billed, finished } = composition;
+      const streamed = scenario.shape ? scenario.shape === 'stream' : entry.stream;
+      if (streamed) {
+        const headers = { 'content-type': 'text/event-stream; charset=utf-8', ...usualHeaders(entry.id) };
+        await sendStream(frames(composition), headers, scenario, response, entry);
+      } else {
+        await whole({ status: 200, headers: scenario.headers ?? {}, body: finished }, scenario);
+        entry.tokens = entry.end === 'complete' ? billed.completion : 0;
+      }
+      entry.billed = { prompt: billed.prompt, completion: entry.tokens };
+    },
+  };
+}
+
+/** Starts it; its address is what `OPENAI_BASE_URL` wants. */
+export function startResponsesVendor(options: ResponsesVendorOptions = {}): Promise<Stage<ResponsesRequest>> {
+  return openStage(responsesPlay(options), options, '/v1');
+}

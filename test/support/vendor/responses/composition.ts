@@ -1,0 +1,108 @@
+/** What both forms of a reply have in common: the response object at its start and at its end, and the items between. */
+import { improvise, saysNothing } from '../improvise.ts';
+import type { Scenario } from '../scenario.ts';
+import type { Seals } from '../seal.ts';
+import { speak, speechTokens, type Speech } from '../speech.ts';
+import { countAll } from '../words.ts';
+import { askedOf } from './asked.ts';
+import type { ResponsesFacts } from './models.ts';
+import { outputOf, type ItemGroup } from './output.ts';
+import type { CountRequest, ResponsesRequest, Tool } from './request.ts';
+
+export interface Composition {
+  readonly request: ResponsesRequest;
+  readonly scenario: Scenario;
+  readonly groups: readonly ItemGroup[];
+  /** The response object with nothing said yet. */
+  readonly opened: Readonly<Record<string, unknown>>;
+  readonly finished: Readonly<Record<string, unknown>>;
+  readonly billed: { readonly prompt: number; readonly completion: number };
+}
+
+export function promptTokens({ input, instructions, tools }: CountRequest): number {
+  return countAll([input, instructions, tools]);
+}
+
+/** A tool as the vendor understood it: strict unless told otherwise. */
+function echoedTool(tool: Tool): object {
+  return tool.type === 'function' ? { ...tool, description: ('description' in tool && tool.description) || null, strict: ('strict' in tool ? tool.strict : undefined) ?? true } : tool;
+}
+
+/** The settings of a request as every response object repeats them, with what the vendor put where nothing was said. */
+function settings(request: ResponsesRequest, { efforts }: ResponsesFacts): Record<string, unknown> {
+  const reasons = efforts.length > 0;
+  return {
+    background: request.background ?? false,
+    instructions: request.instructions ?? null,
+    max_output_tokens: request.max_output_tokens ?? null,
+    max_tool_calls: request.max_tool_calls ?? null,
+    metadata: request.metadata ?? {},
+    parallel_tool_calls: request.parallel_tool_calls ?? true,
+    previous_response_id: null,
+    prompt_cache_key: request.prompt_cache_key ?? null,
+    reasoning: { effort: request.reasoning?.effort ?? (reasons ? 'medium' : null), summary: request.reasoning?.summary ?? null },
+    safety_identifier: request.safety_identifier ?? null,
+    service_tier: 'default',
+    store: request.store ?? true,
+    temperature: request.temperature ?? 1,
+    text: { format: request.text?.format ?? { type: 'text' }, verbosity: request.text?.verbosity ?? 'medium' },
+    tool_choice: request.tool_choice ?? 'auto',
+    tools: (request.tools ?? []).map(echoedTool),
+    top_logprobs: request.top_logprobs ?? 0,
+    top_p: request.top_p ?? 1,
+    truncation: request.truncation ?? 'disabled',
+    user: request.user ?? null,
+  };
+}
+
+function usageOf(billed: Composition['billed'], speech: Speech, scenario: Scenario): object {
+  if (scenario.usage === 'missing') return { usage: null };
+  const lies = scenario.usage ?? {};
+  const usage = {
+    input_tokens: billed.prompt,
+    input_tokens_details: { cached_tokens: Math.min(scenario.cached ?? 0, billed.prompt), cache_write_tokens: 0 },
+    output_tokens: billed.completion,
+    output_tokens_details: { reasoning_tokens: speech.reasoning.length },
+    total_tokens: billed.prompt + billed.completion,
+  };
+  return { usage: { ...usage, ...lies } };
+}
+
+function ending(speech: Speech): { readonly status: string; readonly incomplete_details: object | null } {
+  const reason = speech.finish ?? (speech.reason === 'limit' ? 'max_output_tokens' : undefined);
+  return reason ? { status: 'incomplete', incomplete_details: { reason } } : { status: 'completed', incomplete_details: null };
+}
+
+export interface Given {
+  readonly request: ResponsesRequest;
+  readonly facts: ResponsesFacts;
+  readonly scenario: Scenario;
+  readonly number: number;
+  readonly seals: Seals;
+}
+
+export function compose({ request, facts, scenario, number, seals }: Given): Composition {
+  const reasons = facts.efforts.length > 0 && request.reasoning?.effort !== 'none';
+  const said = saysNothing(scenario) ? { ...improvise(askedOf(request, reasons)), ...scenario } : scenario;
+  const mark = `${String(number).padStart(8, '0')}fake`.padEnd(48, '0');
+  const limit = scenario.overrun ? Infinity : Math.min(request.max_output_tokens ?? Infinity, facts.outputLimit);
+  const speech = speak(said, { limit, stops: [], callId: (index) => `call_${mark.slice(0, 12)}${index}` });
+  const include = request.include ?? [];
+  const wanted = {
+    encrypted: include.includes('reasoning.encrypted_content'),
+    summary: Boolean(request.reasoning?.summary ?? request.reasoning?.generate_summary),
+    logprobs: include.includes('message.output_text.logprobs') ? (request.top_logprobs ?? 0) : undefined,
+    sources: include.includes('web_search_call.action.sources'),
+    interleaved: scenario.interleaved ?? false,
+  };
+  const groups = outputOf(speech, wanted, seals, (prefix, index = 0) => `${prefix}_${mark}${index}`);
+  const billed = { prompt: promptTokens(request), completion: speechTokens(speech) };
+  const identity = { id: `resp_${mark}`, object: 'response', created_at: Math.floor(Date.now() / 1000) };
+  const rest = { error: null, ...settings(request, facts), model: facts.snapshot ?? request.model };
+  const output = groups.flatMap(({ items }) => items.map(({ whole }) => whole));
+  return {
+    request, scenario, groups, billed,
+    opened: { ...identity, status: 'in_progress', incomplete_details: null, ...rest, service_tier: 'auto', output: [], usage: null },
+    finished: { ...identity, ...ending(speech), ...rest, completed_at: identity.created_at, output, ...usageOf(billed, speech, scenario) },
+  };
+}

@@ -1,0 +1,118 @@
+/**
+ * The rules of a conversation in items: a call has its output and an output its call, a reasoning item has what it
+ * led to, a call made after reasoning has that, and encrypted content is the vendor's own, for that very item.
+ */
+import type { Complaint } from '../chat-completions/refusals.ts';
+import type { Seals } from '../seal.ts';
+import { encryptionFault } from './encryption.ts';
+import type { InputItem } from './items.ts';
+import type { CountRequest } from './request.ts';
+
+/** What the vendor remembers of items it handed out. */
+export interface Memory {
+  /** Whether it kept the item, as it does unless told not to store. */
+  readonly stored: boolean;
+  /** The reasoning item it came after. */
+  readonly reasoning?: string;
+}
+
+export interface Judge {
+  readonly seals: Seals;
+  readonly memory: ReadonlyMap<string, Memory>;
+}
+
+const answers: Readonly<Record<string, string>> = {
+  function_call: 'function_call_output', custom_tool_call: 'custom_tool_call_output', local_shell_call: 'local_shell_call_output',
+};
+const callWords: Readonly<Record<string, string>> = { function_call: 'function call', custom_tool_call: 'custom tool call', local_shell_call: 'local shell call' };
+
+function typeOf(item: InputItem): string {
+  return item.type ?? 'message';
+}
+
+function callIdOf(item: InputItem): string | undefined {
+  return 'call_id' in item ? item.call_id : undefined;
+}
+
+function pairs(items: readonly InputItem[]): Complaint | undefined {
+  const ids = (type: string): (string | undefined)[] => items.flatMap((item) => (typeOf(item) === type ? [callIdOf(item)] : []));
+  for (const [call, output] of Object.entries(answers)) {
+    const [called, answered] = [ids(call), ids(output)];
+    const words = callWords[call] ?? call;
+    const orphan = answered.find((id) => !called.includes(id));
+    if (orphan !== undefined) return { message: `No tool call found for ${words} output with call_id ${orphan}.`, param: 'input', code: null };
+    const open = called.find((id) => !answered.includes(id));
+    if (open !== undefined) return { message: `No tool output found for ${words} ${open}.`, param: 'input', code: null };
+    const early = items.find((item, place) => typeOf(item) === output && !items.slice(0, place).some((before) => typeOf(before) === call && callIdOf(before) === callIdOf(item)));
+    if (early) return { message: `No tool call found for ${words} output with call_id ${callIdOf(early)}.`, param: 'input', code: null };
+    const twice = called.find((id, place) => called.indexOf(id) < place);
+    if (twice !== undefined) return { message: `Duplicate ${words} with call_id ${twice}.`, param: 'input', code: null };
+  }
+  return undefined;
+}
+
+/** What may follow a thought: what the model said or did, or another thought. */
+const outcomes = new Set(['message', 'reasoning', 'function_call', 'custom_tool_call', 'web_search_call', 'image_generation_call', 'code_interpreter_call', 'local_shell_call']);
+
+function reasoningFollowed(items: readonly InputItem[]): Complaint | undefined {
+  for (const [place, item] of items.entries()) {
+    if (item.type !== 'reasoning') continue;
+    const next = items[place + 1];
+    const followed = next !== undefined && outcomes.has(typeOf(next)) && !('role' in next && next.role !== 'assistant');
+    if (!followed) return { message: `Item '${item.id ?? place}' of type 'reasoning' was provided without its required following item.`, param: 'input', code: null };
+  }
+  return undefined;
+}
+
+function reasoningKept(items: readonly InputItem[], { memory }: Judge): Complaint | undefined {
+  const given = new Set(items.flatMap((item) => ('id' in item && item.id ? [item.id] : [])));
+  for (const item of items) {
+    const id = 'id' in item ? item.id : undefined;
+    const needed = id ? memory.get(id)?.reasoning : undefined;
+    if (!needed || given.has(needed)) continue;
+    return { message: `Item '${id}' of type '${typeOf(item)}' was provided without its required 'reasoning' item: '${needed}'.`, param: 'input', code: null };
+  }
+  return undefined;
+}
+
+function encrypted(items: readonly InputItem[], { seals, memory }: Judge): Complaint | undefined {
+  for (const item of items) {
+    if (item.type !== 'reasoning') continue;
+    const content = item.encrypted_content;
+    const fault = content ? encryptionFault(content, item.id, seals) : undefined;
+    if (fault) {
+      const shown = `${content?.slice(0, 4)}...${content?.slice(-4)}`;
+      return { message: `The encrypted content ${shown} could not be verified. Reason: ${fault}`, param: null, code: 'invalid_encrypted_content' };
+    }
+    if (content || !item.id || memory.get(item.id)?.stored) continue;
+    const message = `Item with id '${item.id}' not found. Items are not persisted when \`store\` is set to false. Try again with \`store\` set to true, or remove this item from your input.`;
+    return { message, param: 'input', code: null };
+  }
+  return undefined;
+}
+
+function references(items: readonly InputItem[], { memory }: Judge): Complaint | undefined {
+  const lost = items.find((item) => item.type === 'item_reference' && !memory.get(item.id)?.stored);
+  return lost && 'id' in lost ? { message: `Item with id '${lost.id}' not found.`, param: 'input', code: null } : undefined;
+}
+
+/** An image or file part that has no medium, or a message without a part that says anything. */
+function hollow(items: readonly InputItem[]): Complaint | undefined {
+  for (const [place, item] of items.entries()) {
+    const parts = 'content' in item && Array.isArray(item.content) ? item.content : 'output' in item && Array.isArray(item.output) ? item.output : [];
+    for (const [position, part] of parts.entries()) {
+      const at = `input[${place}].content[${position}]`;
+      if (part.type === 'input_image' && !part.image_url && !part.file_id) return { message: `Missing required parameter: '${at}.image_url'.`, param: `${at}.image_url`, code: 'missing_required_parameter' };
+      if (part.type !== 'input_file') continue;
+      if (!part.file_data && !part.file_url && !part.file_id) return { message: `Missing required parameter: '${at}.file_id'.`, param: `${at}.file_id`, code: 'missing_required_parameter' };
+      if (part.file_data && !part.filename) return { message: `Missing required parameter: '${at}.filename'.`, param: `${at}.filename`, code: 'missing_required_parameter' };
+    }
+  }
+  return undefined;
+}
+
+/** The first thing wrong with a conversation. */
+export function conversationComplaint({ input }: CountRequest, judge: Judge): Complaint | undefined {
+  if (!Array.isArray(input)) return undefined;
+  return references(input, judge) ?? encrypted(input, judge) ?? reasoningFollowed(input) ?? reasoningKept(input, judge) ?? pairs(input) ?? hollow(input);
+}

@@ -1,0 +1,174 @@
+/** The items of a reply: each as it begins, as it ends, and what is told of it in between. */
+import type { Seals } from '../seal.ts';
+import { callFragments, type Speech } from '../speech.ts';
+import { encryptFor } from './encryption.ts';
+
+/** What an event says besides its type, its number and its place. */
+export interface ItemEvent {
+  readonly type: string;
+  readonly data: Readonly<Record<string, unknown>>;
+  readonly tokens: number;
+  /** Of several items told at once, which it belongs to. */
+  readonly item: number;
+}
+
+/** Items whose events may mix: one, except for parallel calls. */
+export interface ItemGroup {
+  readonly items: readonly { readonly id: string; readonly start: object; readonly whole: object }[];
+  readonly events: readonly ItemEvent[];
+}
+
+export interface Wanted {
+  /** Encrypted content in the reasoning items. */
+  readonly encrypted: boolean;
+  readonly summary: boolean;
+  readonly logprobs: number | undefined;
+  readonly sources: boolean;
+  readonly interleaved: boolean;
+}
+
+type Data = Readonly<Record<string, unknown>>;
+
+function event(type: string, data: Data = {}, tokens = 0, item = 0): ItemEvent {
+  return { type: `response.${type}`, data, tokens, item };
+}
+
+function reasoningItem({ reasoning, sealed }: Speech, id: string, wanted: Wanted, seals: Seals): ItemGroup {
+  const shown = wanted.summary && !sealed;
+  const content = (): object => (wanted.encrypted ? { encrypted_content: encryptFor(id, seals) } : {});
+  const text = reasoning.join('');
+  const head = { id, type: 'reasoning' };
+  const place = { summary_index: 0 };
+  const part = (said: string): object => ({ type: 'summary_text', text: said });
+  const events = [
+    event('reasoning_summary_part.added', { ...place, part: part('') }),
+    ...reasoning.map((delta) => event('reasoning_summary_text.delta', { ...place, delta, padded: true }, 1)),
+    event('reasoning_summary_text.done', { ...place, text }),
+    event('reasoning_summary_part.done', { ...place, part: part(text) }),
+  ];
+  return {
+    items: [{ id, start: { ...head, ...content(), summary: [] }, whole: { ...head, ...content(), summary: shown ? [part(text)] : [] } }],
+    events: shown ? events : [],
+  };
+}
+
+function logprob(token: string, top: number): object {
+  const entry = { token, logprob: -0.25, bytes: [...Buffer.from(token)] };
+  return { ...entry, top_logprobs: Array.from({ length: top }, () => entry) };
+}
+
+function annotations({ text, citations }: Speech): object[] {
+  const all = (text ?? []).join('');
+  return citations.map(({ url, title, text: part = all }) => {
+    const start = Math.max(all.indexOf(part), 0);
+    return { type: 'url_citation', url, title, start_index: start, end_index: start + part.length };
+  });
+}
+
+function textItem(speech: Speech, id: string, { logprobs }: Wanted): ItemGroup {
+  const words = speech.text ?? [];
+  const text = words.join('');
+  const probabilities = (of: readonly string[]): object[] => (logprobs === undefined ? [] : of.map((token) => logprob(token, logprobs)));
+  const notes = annotations(speech);
+  const place = { content_index: 0 };
+  const part = { type: 'output_text', annotations: [], logprobs: [], text: '' };
+  const said = { ...part, annotations: notes, logprobs: probabilities(words), text };
+  const head = { id, type: 'message', role: 'assistant' };
+  return {
+    items: [{ id, start: { ...head, status: 'in_progress', content: [] }, whole: { ...head, status: speech.reason === 'limit' && !speech.calls.length ? 'incomplete' : 'completed', content: [said] } }],
+    events: [
+      event('content_part.added', { ...place, part }),
+      ...words.map((delta) => event('output_text.delta', { ...place, delta, logprobs: probabilities([delta]), padded: true }, 1)),
+      ...notes.map((annotation, index) => event('output_text.annotation.added', { ...place, annotation_index: index, annotation })),
+      event('output_text.done', { ...place, text, logprobs: said.logprobs }),
+      event('content_part.done', { ...place, part: said }),
+    ],
+  };
+}
+
+function refusalItem({ refusal: words }: Speech, id: string): ItemGroup {
+  const refusal = words.join('');
+  const place = { content_index: 0 };
+  const part = (said: string): object => ({ type: 'refusal', refusal: said });
+  const head = { id, type: 'message', role: 'assistant' };
+  return {
+    items: [{ id, start: { ...head, status: 'in_progress', content: [] }, whole: { ...head, status: 'completed', content: [part(refusal)] } }],
+    events: [
+      event('content_part.added', { ...place, part: part('') }),
+      ...words.map((delta) => event('refusal.delta', { ...place, delta }, 1)),
+      event('refusal.done', { ...place, refusal }),
+      event('content_part.done', { ...place, part: part(refusal) }),
+    ],
+  };
+}
+
+function callItems({ calls, reason }: Speech, idOf: (prefix: string, index: number) => string, interleaved: boolean): ItemGroup[] {
+  const told = calls.map(({ id: callId, name, freeform, fragments }, index) => {
+    const [type, field, prefix] = freeform ? ['custom_tool_call', 'input', 'ctc'] : ['function_call', 'arguments', 'fc'];
+    const id = idOf(prefix, index);
+    const said = fragments.join('');
+    const broken = reason === 'limit' && index === calls.length - 1;
+    const head = { id, type, call_id: callId, name };
+    const about = freeform ? 'custom_tool_call_input' : 'function_call_arguments';
+    return {
+      id, about, freeform, said, name,
+      start: { ...head, status: 'in_progress', [field]: '' },
+      whole: { ...head, status: broken ? 'incomplete' : 'completed', [field]: said },
+    };
+  });
+  const events = [...callFragments(calls, interleaved)].map(({ index, fragment }) => event(`${told[index]?.about}.delta`, { delta: fragment, padded: true }, 1, index));
+  const ends = told.map(({ about, freeform, said, name }, index) => event(`${about}.done`, freeform ? { input: said } : { arguments: said, name }, 1, index));
+  if (interleaved) return told.length ? [{ items: told, events: [...events, ...ends] }] : [];
+  return told.map((item, index) => ({ items: [item], events: [...events, ...ends].filter(({ item: of }) => of === index).map((one) => ({ ...one, item: 0 })) }));
+}
+
+function searchItem(query: string, id: string, { citations }: Speech, { sources }: Wanted): ItemGroup {
+  const found = sources ? { sources: citations.map(({ url }) => ({ type: 'url', url })) } : {};
+  const head = { id, type: 'web_search_call' };
+  return {
+    items: [{ id, start: { ...head, status: 'in_progress' }, whole: { ...head, status: 'completed', action: { type: 'search', query, ...found } } }],
+    events: ['in_progress', 'searching', 'completed'].map((step) => event(`web_search_call.${step}`)),
+  };
+}
+
+function codeItem({ language: _language, source, output }: NonNullable<Speech['code']>, id: string): ItemGroup {
+  const head = { id, type: 'code_interpreter_call', container_id: 'cntr_fake' };
+  return {
+    items: [{ id, start: { ...head, status: 'in_progress', code: '', outputs: null }, whole: { ...head, status: 'completed', code: source, outputs: [{ type: 'logs', logs: output }] } }],
+    events: [
+      event('code_interpreter_call.in_progress'),
+      event('code_interpreter_call_code.delta', { delta: source, padded: true }),
+      event('code_interpreter_call_code.done', { code: source }),
+      event('code_interpreter_call.interpreting'),
+      event('code_interpreter_call.completed'),
+    ],
+  };
+}
+
+function pictureItem({ mimeType, data }: Speech['pictures'][number], id: string): ItemGroup {
+  const facts = { background: 'opaque', output_format: mimeType.replace('image/', ''), quality: 'high', size: '1024x1024' };
+  const head = { id, type: 'image_generation_call' };
+  return {
+    items: [{ id, start: { ...head, status: 'in_progress' }, whole: { ...head, status: 'completed', action: 'generate', ...facts, result: data, revised_prompt: 'A picture.' } }],
+    events: [
+      event('image_generation_call.in_progress'),
+      event('image_generation_call.generating'),
+      event('image_generation_call.partial_image', { partial_image_index: 0, partial_image_b64: data, ...facts }),
+      event('image_generation_call.completed'),
+    ],
+  };
+}
+
+/** Passed what is said and how to make an id; the answer are the reply's items in their order. */
+export function outputOf(speech: Speech, wanted: Wanted, seals: Seals, idOf: (prefix: string, index?: number) => string): ItemGroup[] {
+  const { reasoning, search, code, pictures, text, refusal } = speech;
+  return [
+    ...(reasoning.length ? [reasoningItem(speech, idOf('rs'), wanted, seals)] : []),
+    ...(search === undefined ? [] : [searchItem(search, idOf('ws'), speech, wanted)]),
+    ...(code ? [codeItem(code, idOf('ci'))] : []),
+    ...pictures.map((picture, index) => pictureItem(picture, idOf('ig', index))),
+    ...(text?.length ? [textItem(speech, idOf('msg'), wanted)] : []),
+    ...(refusal.length ? [refusalItem(speech, idOf('msg', 1))] : []),
+    ...callItems(speech, idOf, wanted.interleaved),
+  ];
+}
