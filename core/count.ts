@@ -9,9 +9,14 @@ import { readText, type Piece } from './lanes.ts';
 import type { CountSide, Protocol } from './protocol.ts';
 import type { UpstreamResponse } from './provider.ts';
 
-/** Whether the target's vendor counts: its protocol can ask, and its provider has an address for it. */
+/** Whether the target's vendor can be asked: its protocol knows how to count, and its provider has an address for calls. */
 export function countsTokens({ protocol, provider }: Target): boolean {
-  return protocol.count !== undefined && typeof provider.endpoints[protocol.name] === 'function';
+  return protocol.count !== undefined && provider.endpoints[protocol.name] !== undefined;
+}
+
+/** Whether the vendor has nothing at the address of counts. */
+export function lacksCount({ status }: UpstreamResponse): boolean {
+  return status === 404 || status === 405 || status === 501;
 }
 
 /** A vendor's count in the client's words; its own text where these are the same. */
@@ -19,7 +24,7 @@ export async function* crossCount({ protocol, attempt }: Routed, response: Upstr
   const vendor = attempt.target.protocol;
   const text = await readText(response);
   const tokens = decodeCount(vendor, text);
-  yield { text: vendor === protocol ? text : JSON.stringify(sideOf(protocol).encodeReply(tokens)), last: true };
+  yield { text: vendor === protocol ? text : JSON.stringify(sideOf(protocol).encodeReply(tokens)), last: true, opening: false };
 }
 
 function decodeCount(vendor: Protocol, text: string): number {
@@ -36,5 +41,5 @@ function sideOf({ count, name }: Protocol): CountSide {
 }
 
 export async function* estimatedCount(exchange: Routed): AsyncGenerator<Piece> {
-  yield { text: JSON.stringify(sideOf(exchange.protocol).encodeReply(estimateInput(exchange))), last: true };
+  yield { text: JSON.stringify(sideOf(exchange.protocol).encodeReply(estimateInput(exchange))), last: true, opening: false };
 }

@@ -4,26 +4,35 @@
  * copy is read for metering. In the translated lane the body goes through the canonical form.
  */
 import type { CanonicalEvent } from './canonical/events.ts';
+import type { CanonicalRequest } from './canonical/request.ts';
 import { GatewayError } from './errors.ts';
 import type { Routed } from './exchange.ts';
+import { Form, writeForm } from './form.ts';
 import type { CoreHooks } from './hooks.ts';
 import { clientPath, type Loss } from './loss.ts';
-import type { EventDecoder, Protocol, ReplyContext, UpstreamSide } from './protocol.ts';
+import type { EventDecoder, Operation, Protocol, ReplyContext, UpstreamSide } from './protocol.ts';
 import type { UpstreamResponse } from './provider.ts';
 import { locateString } from './splice.ts';
+import { stopAt } from './stop-sequences.ts';
 import { frame, SseReader, type SseBlock } from './sse.ts';
-import type { Tally } from './tally.ts';
+import { isOpening, type Tally } from './tally.ts';
 import { conditionOf } from './taps.ts';
 
 /** Text for the client; `last` means success, and is held until the call is settled. */
 export interface Piece {
   readonly text: string;
   readonly last: boolean;
+  /** Whether all so far only opens the reply: the client need not be sent it yet. */
+  readonly opening: boolean;
 }
 
 export interface EncodedBody {
-  readonly body: string;
+  readonly body: string | Uint8Array;
+  readonly contentType: string;
+  readonly operation: Operation;
   readonly losses: readonly Loss[];
+  /** Stop sequences that the reply has to be watched for. */
+  readonly stops: readonly string[];
 }
 
 /** A reply that has to be held whole is bounded: no vendor's JSON is larger. */
@@ -31,36 +40,40 @@ const longestReply = 256 * 1024 * 1024;
 
 export function isVerbatim(hooks: CoreHooks, exchange: Routed): boolean {
   const applies = (tap: { name: string }): boolean => conditionOf(tap)(exchange);
-  return exchange.protocol === exchange.attempt.target.protocol && !exchange.call.carriesState && !hooks.transformRequest.taps.some(applies) && !hooks.transformStream.taps.some(applies);
+  return exchange.protocol === exchange.attempt.target.protocol && exchange.protocol.body === 'json' && !exchange.call.carriesState && !hooks.transformRequest.taps.some(applies) && !hooks.transformStream.taps.some(applies);
 }
 
-/** The request body for the target of the attempt at hand, and what it could not say. */
-export async function encodeBody(hooks: CoreHooks, exchange: Routed, verbatim: boolean): Promise<EncodedBody> {
-  const { call, text, attempt, grant } = exchange;
+const json = 'application/json';
+
+/** The request body for the target of the attempt at hand, and what it could not say; of a request that had to be shortened, where it was. */
+export async function encodeBody(hooks: CoreHooks, exchange: Routed, verbatim: boolean, shortened?: CanonicalRequest): Promise<EncodedBody> {
+  const { call, text, attempt, grant, operation } = exchange;
   const { upstream } = attempt.target.protocol;
   const { model } = attempt.target;
   if (verbatim) {
-    return { body: upstream.retarget(text, { call, model: model.upstream, outputLimit: grant.outputLimit, capabilities: model.capabilities }), losses: [] };
+    const body = upstream.retarget(text, { call, model: model.upstream, outputLimit: grant.outputLimit, capabilities: model.capabilities });
+    return { body, contentType: json, operation, losses: [], stops: [] };
   }
-  const request = await hooks.transformRequest.promise(exchange.canonical(), exchange);
+  const request = await hooks.transformRequest.promise(shortened ?? exchange.canonical(), exchange);
   const { count } = attempt.target.protocol;
-  const { body, losses } = count && exchange.operation === 'count' ? count.encodeRequest(request, model) : upstream.encodeRequest(request, model, grant.outputLimit);
+  const { body, losses: lost, stops = [], operation: asked = operation } = count && operation === 'count' ? count.encodeRequest(request, model) : upstream.encodeRequest(request, model, grant.outputLimit);
   const { fieldNames } = exchange.protocol.client;
-  return { body: JSON.stringify(body), losses: losses.map((loss) => ({ ...loss, path: clientPath(loss.path, request, fieldNames) })) };
+  const losses = lost.map((loss) => ({ ...loss, path: clientPath(loss.path, request, fieldNames) }));
+  return { ...(body instanceof Form ? writeForm(body) : { body: JSON.stringify(body), contentType: json }), operation: asked, losses, stops };
 }
 
 /**
- * A vendor's reply as text for the client, piece by piece; the first piece is the commit point. Ends with a
- * piece that is `last`, or throws: a reply that stops before it is complete is an error.
+ * A vendor's reply as text for the client, piece by piece; the first that is not `opening` is the commit point. Ends
+ * with a piece that is `last`, or throws: a reply that stops before it is complete is an error.
  */
-export function crossReply(hooks: CoreHooks, exchange: Routed, response: UpstreamResponse, tally: Tally, verbatim: boolean): AsyncGenerator<Piece> {
+export function crossReply(hooks: CoreHooks, exchange: Routed, response: UpstreamResponse, tally: Tally, { verbatim, stops }: { readonly verbatim: boolean; readonly stops: readonly string[] }): AsyncGenerator<Piece> {
   const { call, attempt, protocol } = exchange;
   const { target } = attempt;
   const streamed = String(response.headers['content-type'] ?? '').includes('text/event-stream');
   if (verbatim && streamed === call.stream) return streamed ? verbatimStream(exchange, response, tally) : verbatimReply(exchange, response, tally);
-  const context: ReplyContext = { id: exchange.id, model: target.model.id, created: Math.floor(exchange.receivedAt / 1000), call, lost: (kind, reason) => tally.lost(kind, reason) };
+  const context: ReplyContext = { id: exchange.id, model: target.model.id, created: Math.floor(exchange.receivedAt / 1000), call, lost: (kind, reason) => tally.lost(kind, reason), capabilities: target.model.capabilities };
   const decoded = streamed ? streamedEvents(target.protocol, exchange, response, tally) : repliedEvents(target.protocol, exchange, response, tally);
-  const events = hooks.transformStream.call(decoded, exchange);
+  const events = hooks.transformStream.call(stops.length > 0 ? stopAt(decoded, stops) : decoded, exchange);
   return call.stream ? translatedStream(protocol, context, events) : translatedReply(protocol, context, events);
 }
 
@@ -71,6 +84,7 @@ async function* verbatimStream(exchange: Routed, response: UpstreamResponse, tal
   const rename = modelRenamer(upstream.modelPaths, attempt.target.model.id);
   const write = call.framing === 'array' ? arrayWriter(rename) : rename;
   let lastWord = '';
+  let opened = false;
   let begun = false;
   /** Whether the vendor said the frame that ends every stream: a reply may be complete by an event before it. */
   let terminated = false;
@@ -79,7 +93,8 @@ async function* verbatimStream(exchange: Routed, response: UpstreamResponse, tal
     for (const { raw, event } of blocks) {
       if (tally.complete) break;
       const events = event ? decoder.push(event) : [];
-      begun ||= event !== undefined;
+      opened ||= event !== undefined;
+      begun ||= event !== undefined && (event.event !== undefined && upstream.openings ? !upstream.openings.has(event.event) : !events.every(isOpening));
       for (const each of events) tally.read(each);
       terminated = tally.complete && event !== undefined && frame(event.data) === upstream.terminator;
       const written = isUnaskedUsage(events, call.usageWanted) ? '' : write(raw, event?.data);
@@ -90,22 +105,22 @@ async function* verbatimStream(exchange: Routed, response: UpstreamResponse, tal
     return text;
   };
   const reader = new SseReader();
-  // Comments before the first event are no reply yet: another provider may still take over.
-  let prelude = '';
+  let text = '';
   for await (const chunk of response.body) {
     if (tally.complete) continue;
-    prelude += forward(reader.push(chunk));
-    if (!begun) continue;
-    if (prelude) yield { text: prelude, last: false };
-    prelude = '';
-    if (tally.complete) yield { text: lastWord + (terminated ? '' : upstream.terminator), last: true };
+    text += forward(reader.push(chunk));
+    // Comments before the first event do not even open a reply.
+    if (!opened) continue;
+    if (text) yield { text, last: false, opening: !begun };
+    text = '';
+    if (tally.complete) yield { text: lastWord + (terminated ? '' : upstream.terminator), last: true, opening: false };
   }
   if (tally.complete) return;
   const rest = forward(reader.end());
-  if (begun && rest) yield { text: rest, last: false };
+  if (opened && rest) yield { text: rest, last: false, opening: !begun };
   if (!tally.complete) for (const event of decoder.end()) tally.read(event);
   if (!tally.complete) throw cutShort();
-  yield { text: lastWord + (terminated ? '' : upstream.terminator) + (call.framing === 'array' ? ']' : ''), last: true };
+  yield { text: lastWord + (terminated ? '' : upstream.terminator) + (call.framing === 'array' ? ']' : ''), last: true, opening: false };
 }
 
 /** Writes a block on as it came, or as it has to be. */
@@ -162,15 +177,17 @@ async function* verbatimReply(exchange: Routed, response: UpstreamResponse, tall
   for (const event of decodeReply(target.protocol, exchange, text)) tally.read(event);
   if (!tally.complete) throw cutShort();
   const place = locateModel(text, target.protocol.upstream.modelPaths);
-  yield { text: place ? text.slice(0, place.start) + JSON.stringify(target.model.id) + text.slice(place.end) : text, last: true };
+  yield { text: place ? text.slice(0, place.start) + JSON.stringify(target.model.id) + text.slice(place.end) : text, last: true, opening: false };
 }
 
 async function* translatedStream(protocol: Protocol, context: ReplyContext, events: AsyncIterable<CanonicalEvent>): AsyncGenerator<Piece> {
   const encoder = protocol.client.encodeEvents(context);
+  let opening = true;
   for await (const event of events) {
     const text = encoder.push(event);
     const last = event.type === 'response-end';
-    if (text || last) yield { text, last };
+    opening &&= isOpening(event);
+    if (text || last || opening) yield { text, last, opening };
     if (last) return;
   }
   throw cutShort();
@@ -180,7 +197,7 @@ async function* translatedReply(protocol: Protocol, context: ReplyContext, event
   const all: CanonicalEvent[] = [];
   for await (const event of events) all.push(event);
   if (all.at(-1)?.type !== 'response-end') throw cutShort();
-  yield { text: JSON.stringify(protocol.client.encodeReply(all, context)), last: true };
+  yield { text: JSON.stringify(protocol.client.encodeReply(all, context)), last: true, opening: false };
 }
 
 async function* streamedEvents(protocol: Protocol, { call }: Routed, response: UpstreamResponse, tally: Tally): AsyncGenerator<CanonicalEvent> {

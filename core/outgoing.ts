@@ -4,19 +4,20 @@
  */
 import { GatewayError } from './errors.ts';
 import type { Routed } from './exchange.ts';
+import type { EncodedBody } from './lanes.ts';
 import type { UpstreamRequest } from './provider.ts';
 
-export async function requestFor(exchange: Routed, body: string, verbatim: boolean): Promise<UpstreamRequest> {
-  const { call, attempt, operation, headers } = exchange;
+export async function requestFor(exchange: Routed, { body, contentType, operation }: EncodedBody, verbatim: boolean): Promise<UpstreamRequest> {
+  const { call, attempt, headers } = exchange;
   const { provider, protocol } = attempt.target;
   const endpoint = provider.endpoints[protocol.name];
   if (endpoint === undefined) throw new GatewayError('internal', `The provider "${provider.name}" does not speak ${protocol.name}.`);
   return provider.sign({
     method: 'POST',
-    url: typeof endpoint === 'string' ? endpoint : endpoint(attempt.target, operation, call.stream),
+    url: typeof endpoint === 'string' ? (operation === 'count' ? (protocol.count?.addressFor(endpoint) ?? endpoint) : endpoint) : endpoint(attempt.target, operation, call.stream),
     headers: {
       ...protocol.upstream.headers(verbatim ? headers : {}),
-      'content-type': 'application/json',
+      'content-type': contentType,
       accept: call.stream ? 'text/event-stream' : 'application/json',
       'accept-encoding': 'identity',
       'user-agent': 'tollgate',

@@ -47,8 +47,8 @@ export interface Preferences {
   readonly sort?: 'price' | 'latency' | 'throughput' | undefined;
   /** Models to go on with when no provider of the one asked for answers. */
   readonly fallback?: readonly string[] | undefined;
-  /** The dearest price accepted, in USD per million tokens, as decimal strings. */
-  readonly max_price?: { readonly prompt?: string | undefined; readonly completion?: string | undefined } | undefined;
+  /** The dearest price accepted, as decimal strings: in USD per million tokens, and of `request` in USD. */
+  readonly max_price?: { readonly prompt?: string | undefined; readonly completion?: string | undefined; readonly request?: string | undefined } | undefined;
 }
 
 /** One request, read and checked. */
@@ -66,6 +66,8 @@ export interface ClientCall {
   readonly preferences: Preferences;
   /** Whether the body holds reasoning that cannot go on as it is: in our envelope, or without the seal its vendor wants. */
   readonly carriesState: boolean;
+  /** Whether the oldest turns may be left out where the conversation is too long for the model. */
+  readonly truncates?: boolean;
   /** The request in canonical form, with what the protocol could not say canonically in its vendor bag. */
   decode(): CanonicalRequest;
 }
@@ -81,6 +83,8 @@ export interface ReplyContext {
   readonly call: ClientCall;
   /** Passed what kind of thing of the reply the client's protocol has no place for (`audio`, `candidates[1]`), and why; absent where nobody listens. */
   readonly lost?: (kind: string, reason: string) => void;
+  /** What the model that answers can be asked for. */
+  readonly capabilities?: Capabilities;
 }
 
 /** Turns canonical events into the client's stream: an event in, finished frames out (often none, sometimes several). */
@@ -136,8 +140,13 @@ export interface Retarget {
 }
 
 export interface EncodedRequest {
+  /** Sent as JSON; a `Form` as multipart/form-data. */
   readonly body: unknown;
+  /** What is asked of the vendor, where it is not what the client's path said: a conversation about a picture is an edit. */
+  readonly operation?: Operation;
   readonly losses: readonly Loss[];
+  /** Stop sequences the wire could not be given: the reply is watched for them instead. */
+  readonly stops?: readonly string[];
 }
 
 export interface UpstreamSide {
@@ -163,6 +172,8 @@ export interface UpstreamSide {
    * finished; then all from the last finish on is the reply's last word.
    */
   readonly ending: 'event' | 'silence';
+  /** The names of events that only open a stream; where they have no names, what an event decodes to tells. */
+  readonly openings?: ReadonlySet<string>;
   /** The frame that ends every stream, added in the verbatim lane where a vendor left it out; empty where there is none. */
   readonly terminator: string;
 }
@@ -170,10 +181,12 @@ export interface UpstreamSide {
 /**
  * Counting the tokens of an input: a JSON body in, one number out. A client's count is matched and read by its
  * client side with the operation `count` (a call that neither streams nor has a limit), and goes on verbatim by
- * `retarget`. It is sent to the target whose protocol has this side and whose endpoint is a function, which is then
- * asked for the address of a `count`; otherwise the gateway answers with an estimate and says that it is one.
+ * `retarget`. Where the target's protocol has no such side, or its vendor nothing at the address, the gateway answers
+ * with an estimate and says that it is one.
  */
 export interface CountSide {
+  /** Passed the plain address where a provider takes calls; the answer is where it takes counts. A provider whose endpoint is a function is asked itself. */
+  addressFor(calls: string): string;
   /** Passed a canonical request and the model it is for; the answer is the body of a count on this wire, and what it could not say. */
   encodeRequest(request: CanonicalRequest, model: Model): EncodedRequest;
   /** Passed a vendor's answer to a count; the answer is its number of tokens. Throws on garbage. */
@@ -184,6 +197,7 @@ export interface CountSide {
 
 export interface Protocol {
   readonly name: string;
+  /** `multipart`: its calls may come as forms with files, so none of them goes on verbatim; a form is read as a `Form`. */
   readonly body: 'json' | 'multipart';
   readonly client: ClientSide;
   readonly upstream: UpstreamSide;

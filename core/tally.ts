@@ -4,8 +4,15 @@
  */
 import type { CanonicalEvent } from './canonical/events.ts';
 import type { Usage } from './canonical/usage.ts';
-import { GatewayError } from './errors.ts';
+import { GatewayError, type ErrorCode } from './errors.ts';
 import type { Loss } from './loss.ts';
+
+const opening: ReadonlySet<string> = new Set(['response-start', 'usage', 'ping']);
+
+/** Whether an event says nothing of a reply but that it is on its way. */
+export function isOpening({ type }: CanonicalEvent): boolean {
+  return opening.has(type);
+}
 
 /** A reply is told to have lost so many kinds of things at most: no vendor's stream fills the memory. */
 const mostLosses = 50;
@@ -23,6 +30,8 @@ export class Tally {
   /** What the client's protocol had no place for. */
   readonly losses: Loss[] = [];
   readonly #finished = new Set<number>();
+  /** Once there was a picture: the blocks that hold one, and the candidates that have one, be it still in the making. */
+  #pictures: { readonly blocks: Set<number>; readonly candidates: Set<number> } | undefined;
 
   lost(kind: string, reason: string): void {
     const path = `reply.${kind}`;
@@ -42,7 +51,12 @@ export class Tally {
   /** Throws where the vendor broke off with an error of its own. */
   read(event: CanonicalEvent): void {
     if (event.type === 'block-delta') {
-      this.deliveredBytes += Buffer.byteLength(event.text);
+      // What a picture is in base64 says nothing of what it costs.
+      if (!this.#pictures?.blocks.has(event.block)) this.deliveredBytes += Buffer.byteLength(event.text);
+    } else if (event.type === 'block-start') {
+      if (event.kind === 'image') this.#show(event.candidate).blocks.add(event.block);
+    } else if (event.type === 'partial-image') {
+      this.#show(event.candidate);
     } else if (event.type === 'usage') {
       this.usage = { ...this.usage, ...event.usage };
     } else if (event.type === 'finish') {
@@ -53,12 +67,25 @@ export class Tally {
       throw brokenOff(event);
     }
   }
+
+  /** Pictures that were delivered; a candidate whose picture was only shown in the making has one as well. */
+  get images(): number {
+    return this.#pictures ? Math.max(this.#pictures.blocks.size, this.#pictures.candidates.size) : 0;
+  }
+
+  #show(candidate: number): { readonly blocks: Set<number> } {
+    this.#pictures ??= { blocks: new Set(), candidates: new Set() };
+    this.#pictures.candidates.add(candidate);
+    return this.#pictures;
+  }
 }
 
+/** What an error inside a stream is to be called, by the status its vendor tells with it; most tell none. */
+const codes: ReadonlyMap<number | undefined, ErrorCode> = new Map([[429, 'rate_limited'], [503, 'upstream_overloaded'], [529, 'upstream_overloaded']]);
+
 function brokenOff({ message, code, status }: Extract<CanonicalEvent, { type: 'error' }>): GatewayError {
+  const details = { vendor: { code }, cause: message };
+  if (code === 'context_length_exceeded') return new GatewayError(code, message, details);
   const shown = status !== undefined && callersFault.has(status);
-  return new GatewayError('upstream_failed', shown ? message : 'The provider broke off its reply with an error of its own.', {
-    vendor: { code },
-    cause: message,
-  });
+  return new GatewayError(codes.get(status) ?? 'upstream_failed', shown ? message : 'The provider broke off its reply with an error of its own.', details);
 }

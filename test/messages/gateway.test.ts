@@ -142,13 +142,18 @@ describe('a count of tokens', () => {
     expect(Object.keys(z.record(z.string(), z.unknown()).parse(asked[0]?.json)).toSorted()).toEqual(['messages', 'model', 'x_new']);
   });
 
-  it('is an estimate, and says so, where the vendor has no address for counts', async () => {
-    const gateway = await start(vendor('house', { messages: 'https://a.example/messages' }, message)());
+  it('is asked below the address of calls where a provider has one plain address', async () => {
+    const gateway = await start(vendor('house', { messages: 'https://a.example/messages?v=1' }, counted)());
+    const response = await post(gateway, '/alpha/v1/messages/count_tokens', {});
+    expect([await response.json(), asked.map(({ url }) => url)]).toMatchObject([{ input_tokens: 42 }, ['https://a.example/messages/count_tokens?v=1']]);
+  });
+
+  it.each([404, 405, 501])('is an estimate, and says so, where the vendor answers its address with %i', async (status) => {
+    const gateway = await start(vendor('house', { messages: 'https://a.example/messages' }, message, { status })());
     const body = { model: 'house/model', messages: [{ role: 'user', content: 'Ahoy there' }] };
     const response = await post(gateway, '/alpha/v1/messages/count_tokens', {});
     expect(await response.json()).toEqual({ input_tokens: Math.ceil(JSON.stringify(body).length / 4) });
     expect([response.headers.get('x-tollgate-estimate'), response.headers.get('x-tollgate-provider')]).toEqual(['true', null]);
-    expect(asked).toEqual([]);
   });
 
   it('is an estimate where the vendor\'s protocol cannot count', async () => {

@@ -4,6 +4,7 @@
  */
 import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/index.ts';
 import { noteLosses } from '../../shared/losses.ts';
+import { loseSettings } from '../../shared/image-settings.ts';
 import { effortFor, nearestEffort } from '../../shared/reasoning-effort.ts';
 import { foreignFields, overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
@@ -29,6 +30,7 @@ export function encodeRequest(request: CanonicalRequest, model: Model, outputLim
     lose,
   };
   const limit = outputLimit ?? request.outputLimit;
+  const { sent, watched } = splitStops(request, model);
   const body = overlay(fitting(bag.fields(request), model, encoding), {
     model: model.upstream,
     messages: encodeMessages(request.turns, encoding),
@@ -37,12 +39,14 @@ export function encodeRequest(request: CanonicalRequest, model: Model, outputLim
     n: request.candidates,
     ...encodeTools(request, model, encoding),
     ...encodeSampling(request, model, encoding),
+    stop: encodeStop(request, sent),
     ...encodeReasoning(request, model, encoding),
     response_format: encodeFormat(request, model, encoding),
     modalities: request.modalities,
     ...encodeExtras(request, encoding),
   });
-  return { body, losses: [...losses, ...foreignFields(request, protocolName)] };
+  loseSettings(request.image, [], encoding.lose);
+  return { body, losses: [...losses, ...foreignFields(request, protocolName)], stops: watched };
 }
 
 function encodeStream(request: CanonicalRequest): Fields {
@@ -73,17 +77,14 @@ function fitting(fields: Fields, model: Model, { lose }: Encoding): Fields {
 
 function encodeSampling(request: CanonicalRequest, model: Model, { lose }: Encoding): Fields {
   const form = bag.form(request);
-  const { stop, logprobs, seed } = request;
+  const { logprobs, seed } = request;
   if (request.topK !== undefined) lose('topK', 'chat-completions has no such field');
-  if (stop && stop.length > mostStops) lose('stop', `chat-completions takes ${mostStops} stop sequences, the others are left out`, 'approximated');
-  const [only] = stop ?? [];
   const rows = [
     ['temperature', 'temperature', request.temperature],
     ['topP', 'top_p', request.topP],
     ['frequencyPenalty', 'frequency_penalty', request.frequencyPenalty],
     ['presencePenalty', 'presence_penalty', request.presencePenalty],
     ['seed', 'seed', typeof seed === 'string' ? JSON.rawJSON(seed) : seed],
-    ['stop', 'stop', form.includes('stop-string') && stop?.length === 1 ? only : stop?.slice(0, mostStops)],
     ['logprobs', 'logprobs', logprobs ? true : form.includes('logprobs-false') ? false : undefined],
     ['logprobs.top', 'top_logprobs', logprobs?.top ?? (form.includes('top-logprobs-zero') ? 0 : undefined)],
   ] as const;
@@ -97,6 +98,17 @@ function encodeSampling(request: CanonicalRequest, model: Model, { lose }: Encod
 }
 
 const mostStops = 4;
+
+/** As many stop sequences as are taken; the reply is watched for the others. */
+function splitStops({ stop = [] }: CanonicalRequest, model: Model): { readonly sent: readonly string[]; readonly watched: readonly string[] } {
+  const taken = takes(model, 'stop') ? mostStops : 0;
+  return { sent: stop.slice(0, taken), watched: stop.slice(taken) };
+}
+
+function encodeStop(request: CanonicalRequest, sent: readonly string[]): string | readonly string[] | undefined {
+  if (sent.length === 0) return request.stop?.length === 0 ? [] : undefined;
+  return bag.form(request).includes('stop-string') && sent.length === 1 ? sent[0] : sent;
+}
 
 function encodeReasoning(request: CanonicalRequest, { capabilities }: Model, { own, lose }: Encoding): Fields {
   const { reasoning } = request;

@@ -4,6 +4,7 @@ import { isObject } from '../../shared/vendor-bag.ts';
 import { encodeRequest } from './encode-request.ts';
 
 export const count: CountSide = {
+  addressFor: (calls) => calls.replace(/:(generate|streamGenerate)Content(?=\?|$)/, ':countTokens'),
   encodeRequest(request, model) {
     const { body, losses } = encodeRequest(request, model, undefined);
     return { body: { generateContentRequest: { ...(isObject(body) ? body : {}), model: `models/${model.upstream}` } }, losses };

@@ -38,6 +38,8 @@ export function decodeRequest(wire: WireRequest, { model, stream, text, words }:
   const generation = { ...leftover(config, known), ...thinking.rest };
   const groups = (['generationConfig', 'toolConfig'] as const).filter((name) => wire[name]);
   const form = ['read', ...words, ...thinking.form, ...groups, ...('model' in wire ? ['model'] : []), ...modalityForm(config), ...(wire.serviceTier ? [`tier:${wire.serviceTier}`] : [])];
+  // How to route is the gateway's own business, and told in the preferences.
+  const { provider: _preferences, ...vendorsOwn } = wire;
   return {
     model,
     stream,
@@ -58,7 +60,7 @@ export function decodeRequest(wire: WireRequest, { model, stream, text, words }:
     reasoning: thinking.value,
     modalities: config.responseModalities?.map((each) => each.toLowerCase()),
     serviceTier: wire.serviceTier ? (tiers[wire.serviceTier] ?? wire.serviceTier) : undefined,
-    ...bag.keep({ ...leftover(wire, requestFields), ...flattened('toolConfig', calling.rest), ...flattened('generationConfig', generation) }, form),
+    ...bag.keep({ ...leftover(vendorsOwn, requestFields), ...flattened('toolConfig', calling.rest), ...flattened('generationConfig', generation) }, form),
   };
 }
 

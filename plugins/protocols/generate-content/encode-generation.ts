@@ -1,6 +1,7 @@
 /** The fields of `generationConfig`, fitted to what the model can take. */
 import type { CanonicalRequest, Model } from '../../../core/index.ts';
 import type { Lose } from '../../shared/losses.ts';
+import { fitSettings, loseSettings } from '../../shared/image-settings.ts';
 import { efforts, effortFor, nearestEffort } from '../../shared/reasoning-effort.ts';
 import type { Fields } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
@@ -14,11 +15,13 @@ const largestSeed = 2147483647;
 export function encodeGeneration(request: CanonicalRequest, model: Model, outputLimit: number | undefined, encoding: Encoding): Fields {
   return {
     ...encodeSampling(request, model, encoding),
+    stopSequences: splitStops(request, model, encoding).sent,
     maxOutputTokens: outputLimit ?? request.outputLimit,
     candidateCount: request.candidates,
     ...encodeLogprobs(request, model, encoding),
     ...encodeFormat(request, model, encoding),
     responseModalities: encodeModalities(request),
+    imageConfig: encodeImage(request, model, encoding),
     thinkingConfig: encodeThinking(request, model, encoding),
   };
 }
@@ -35,10 +38,16 @@ function fitsSeed(seed: CanonicalRequest['seed']): boolean {
   return typeof seed === 'number' && Number.isInteger(seed) && Math.abs(seed) <= largestSeed;
 }
 
+/** As many stop sequences as are taken; the reply is watched for the others. */
+export function splitStops({ stop }: CanonicalRequest, model: Model, encoding: Encoding): { readonly sent: readonly string[] | undefined; readonly watched: readonly string[] } {
+  if (!stop || encoding.own) return { sent: stop, watched: [] };
+  const taken = takes(model, 'stop', encoding) ? mostStops : 0;
+  return { sent: taken > 0 && stop.length > 0 ? stop.slice(0, taken) : undefined, watched: stop.slice(taken) };
+}
+
 function encodeSampling(request: CanonicalRequest, model: Model, encoding: Encoding): Fields {
-  const { seed, stop } = request;
+  const { seed } = request;
   const { lose } = encoding;
-  if (stop && stop.length > mostStops) lose('stop', `generate-content takes ${mostStops} stop sequences, the others are left out`, 'approximated');
   if (seed !== undefined && !fitsSeed(seed)) lose('seed', 'generate-content takes seeds of 32 bits');
   const rows = [
     ['temperature', 'temperature', 'temperature', request.temperature],
@@ -47,7 +56,6 @@ function encodeSampling(request: CanonicalRequest, model: Model, encoding: Encod
     ['frequencyPenalty', 'frequencyPenalty', 'frequency_penalty', request.frequencyPenalty],
     ['presencePenalty', 'presencePenalty', 'presence_penalty', request.presencePenalty],
     ['seed', 'seed', 'seed', fitsSeed(seed) ? seed : undefined],
-    ['stop', 'stopSequences', 'stop', stop?.slice(0, mostStops)],
   ] as const;
   const fields: Record<string, unknown> = {};
   for (const [path, field, parameter, value] of rows) {
@@ -85,6 +93,27 @@ function encodeFormat(request: CanonicalRequest, { capabilities }: Model, { own,
     return { ...json, responseJsonSchema: { ...(title === undefined ? {} : { title }), ...(description === undefined ? {} : { description }), ...schema } };
   }
   return {};
+}
+
+/** The shapes Gemini draws in; a size becomes the nearest. */
+const shapes = ['1:1', '2:3', '3:2', '3:4', '4:3', '4:5', '5:4', '9:16', '16:9', '21:9'];
+
+function ratio(shape: string, between: string): number {
+  const [width = 1, height = 1] = shape.split(between).map(Number);
+  return Math.log(width / height);
+}
+
+function nearestShape(size: string): string | undefined {
+  const wanted = ratio(size, 'x');
+  return shapes.toSorted((first, second) => Math.abs(ratio(first, ':') - wanted) - Math.abs(ratio(second, ':') - wanted))[0];
+}
+
+/** Of how a picture is wanted Gemini is told its shape; the rest is its own choice, or refused. */
+function encodeImage({ image }: CanonicalRequest, { capabilities }: Model, { lose }: Encoding): Fields | undefined {
+  if (!image) return undefined;
+  const { size } = fitSettings(image, capabilities, lose);
+  loseSettings(image, ['size', 'quality', 'format', 'background'], lose);
+  return size === undefined || size === 'auto' ? undefined : { aspectRatio: nearestShape(size) };
 }
 
 const modalityForm = 'modalities:';

@@ -7,7 +7,7 @@ import { noteLosses } from '../../shared/losses.ts';
 import { foreignFields, isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { encodeTurns } from './encode-contents.ts';
-import { encodeGeneration } from './encode-generation.ts';
+import { encodeGeneration, splitStops } from './encode-generation.ts';
 import { encodeTools } from './encode-tools.ts';
 import { encodingFor, type Encoding } from './encoding.ts';
 import { writeSpelling } from './spelling.ts';
@@ -31,7 +31,7 @@ export function encodeRequest(request: CanonicalRequest, model: Model, outputLim
   for (const name of ['user', 'metadata', 'cacheKey', 'verbosity'] as const) {
     if (request[name] !== undefined) encoding.lose(name, 'generate-content has no such field');
   }
-  return { body: writeSpelling(body, form), losses: [...losses, ...foreignFields(request, protocolName)] };
+  return { body: writeSpelling(body, form), losses: [...losses, ...foreignFields(request, protocolName)], stops: splitStops(request, model, encoding).watched };
 }
 
 const groups = ['generationConfig', 'toolConfig'];

@@ -23,6 +23,7 @@ const wording: Readonly<Record<ErrorCode, Words>> = {
   not_found: { code: 404, status: 'NOT_FOUND' },
   model_not_found: { code: 404, status: 'NOT_FOUND' },
   conflict: { code: 409, status: 'ABORTED' },
+  outcome_not_kept: { code: 409, status: 'ALREADY_EXISTS' },
   body_too_large: { code: 413, status: 'INVALID_ARGUMENT' },
   unsupported_media_type: { code: 415, status: 'INVALID_ARGUMENT' },
   idempotency_mismatch: { code: 422, status: 'INVALID_ARGUMENT' },

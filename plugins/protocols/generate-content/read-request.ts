@@ -4,6 +4,7 @@
  */
 import { GatewayError, type CanonicalRequest, type ClientCall, type InputSize, type Match, type Preferences } from '../../../core/index.ts';
 import { envelopeMark } from '../../shared/envelope.ts';
+import { preferencesOf } from '../../shared/provider-object.ts';
 import { badField, checkWire } from '../../shared/wire-check.ts';
 import { decodeRequest } from './decode-request.ts';
 import { readSpelling, toldPath } from './spelling.ts';
@@ -19,10 +20,12 @@ export class GenerateCall implements ClientCall {
   /** Every chunk of this wire tells its usage. */
   readonly usageWanted = true;
   readonly size: InputSize;
-  readonly preferences: Preferences = {};
+  readonly preferences: Preferences;
   readonly carriesState: boolean;
   /** How the body was written, for edits to name its fields alike. */
   readonly words: readonly string[];
+  /** Where the body holds a `provider` object, which no vendor is to see. */
+  readonly providerPaths: readonly (readonly [string] | readonly [string, string])[];
   /** Where the body names its model, which mostly stands in the address alone. */
   readonly modelPath: readonly [string] | readonly [string, string] | undefined;
   readonly #wire: WireRequest;
@@ -36,6 +39,8 @@ export class GenerateCall implements ClientCall {
     this.framing = match.framing ?? 'events';
     this.outputLimit = config?.maxOutputTokens ?? undefined;
     this.candidates = config?.candidateCount ?? 1;
+    this.preferences = preferencesOf(wire.provider);
+    this.providerPaths = wire.provider === undefined ? [] : modelPath?.length === 2 ? [['provider'], ['generateContentRequest', 'provider']] : [['provider']];
     this.size = sizeOf(wire, text);
     this.carriesState = text.includes(envelopeMark);
     this.words = words;
@@ -83,7 +88,7 @@ function readCount(body: unknown): Read {
   if (inner) {
     if (contents) throw badField('contents', 'stands beside "generateContentRequest"', 'one of the two');
     checkTogether(inner, 'generateContentRequest.');
-    return { wire: inner, modelPath: ['generateContentRequest', 'model'] };
+    return { wire: { ...inner, provider: inner.provider ?? rest.provider }, modelPath: ['generateContentRequest', 'model'] };
   }
   if (!contents) throw badField('contents', 'is missing', 'an array of contents');
   return { wire: { ...rest, contents }, modelPath: undefined };

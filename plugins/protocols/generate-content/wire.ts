@@ -3,6 +3,7 @@
  * and range. Unknown fields pass, here and at every depth, and `null` counts as unset, as the vendor has it.
  */
 import { z } from 'zod';
+import { providerObject } from '../../shared/provider-object.ts';
 import { between, wholeBetween } from '../../shared/wire-check.ts';
 
 const anyObject = z.looseObject({});
@@ -85,6 +86,7 @@ const fields = {
   labels: z.record(z.string(), z.string()).nullish(),
   serviceTier: z.string().nullish(),
   store: z.boolean().nullish(),
+  provider: providerObject.nullish(),
 };
 
 export const requestWire = z.looseObject({ contents: z.array(content).min(1), ...fields });

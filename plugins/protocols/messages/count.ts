@@ -10,6 +10,7 @@ const notCounted: ReadonlySet<string> = new Set([
 ]);
 
 export const count: CountSide = {
+  addressFor: (calls) => calls.replace(/(?=\?|$)/, '/count_tokens'),
   encodeRequest(request, model) {
     const { body, losses } = encodeRequest(request, model, undefined);
     return { body: isObject(body) ? Object.fromEntries(Object.entries(body).filter(([name]) => !notCounted.has(name))) : body, losses };

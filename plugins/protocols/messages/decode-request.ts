@@ -23,6 +23,8 @@ export function decodeRequest(wire: WireRequest, text: string): CanonicalRequest
   const thinking = decodeThinking(wire);
   const tools = wire.tools?.map((tool, index): Tool => ({ ...decodeTool(tool), at: `tools[${index}]` }));
   const format = wire.output_config?.format;
+  // How to route is the gateway's own business, and told in the preferences.
+  const { provider: _preferences, ...vendorsOwn } = wire;
   return {
     model: wire.model,
     stream: wire.stream ?? false,
@@ -40,7 +42,7 @@ export function decodeRequest(wire: WireRequest, text: string): CanonicalRequest
     user: wire.metadata?.user_id ?? undefined,
     serviceTier: wire.service_tier ? tiers[wire.service_tier] : undefined,
     ...bag.keep(
-      { ...leftover(wire, readFields), ...partsLeft(wire), ...thinking.rest },
+      { ...leftover(vendorsOwn, readFields), ...partsLeft(wire), ...thinking.rest },
       ['read', ...(wire.stream === false ? ['stream-false'] : []), ...thinking.form],
     ),
   };

@@ -43,7 +43,7 @@ export function encodeRequest(request: CanonicalRequest, model: Model, outputLim
     ...encodeAbout(request, encoding),
   });
   loseOthers(request, encoding);
-  return { body, losses: [...losses, ...foreignFields(request, protocolName)] };
+  return { body, losses: [...losses, ...foreignFields(request, protocolName)], stops: encoding.own ? [] : (request.stop ?? []).filter(isBlank) };
 }
 
 /** This wire wants a limit in every request: the model's own where nobody stated one. */
@@ -79,7 +79,7 @@ function encodeSampling(request: CanonicalRequest, thinks: boolean, { own, model
     ['topP', 'top_p', topP, thinks && (topP ?? 1) < thoughtfulTopP],
     ['topK', 'top_k', topK, thinks],
   ] as const;
-  const fields: Record<string, unknown> = { stop_sequences: encodeStop(request, own, lose) };
+  const fields: Record<string, unknown> = { stop_sequences: encodeStop(request, own) };
   for (const [path, field, value, disturbs] of rows) {
     if (value === undefined) continue;
     if (!takes(model, field)) lose(path, 'the model does not take it', 'model');
@@ -94,13 +94,14 @@ function encodeSampling(request: CanonicalRequest, thinks: boolean, { own, model
   return fields;
 }
 
-/** The vendor refuses a stop sequence of nothing but space. */
-function encodeStop({ stop }: CanonicalRequest, own: boolean, lose: Encoding['lose']): readonly string[] | undefined {
+/** The vendor refuses a stop sequence of nothing but space: the reply is watched for it. */
+function isBlank(text: string): boolean {
+  return text.trim() === '';
+}
+
+function encodeStop({ stop }: CanonicalRequest, own: boolean): readonly string[] | undefined {
   if (!stop || own) return stop;
-  const sent = stop.filter((text, index) => {
-    if (text.trim() === '') lose(`stop[${index}]`, 'messages has no stop sequences of space alone');
-    return text.trim() !== '';
-  });
+  const sent = stop.filter((text) => !isBlank(text));
   return sent.length > 0 ? sent : undefined;
 }
 

@@ -23,6 +23,7 @@ const wording: Readonly<Record<ErrorCode, Words>> = {
   not_found: { type: 'not_found_error' },
   model_not_found: { type: 'not_found_error' },
   conflict: { type: 'conflict_error' },
+  outcome_not_kept: { type: 'conflict_error' },
   body_too_large: { type: 'request_too_large' },
   unsupported_media_type: { type: 'invalid_request_error' },
   idempotency_mismatch: { type: 'invalid_request_error' },

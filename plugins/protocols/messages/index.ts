@@ -68,6 +68,7 @@ export function protocolAt(mount: string): Protocol {
       decodeError,
       modelPaths: [['model'], ['message', 'model']],
       ending: 'event',
+      openings: new Set(['message_start', 'ping']),
       terminator: '',
     },
     count,

@@ -6,6 +6,7 @@
 import { GatewayError } from '../../../core/index.ts';
 import type { CanonicalRequest, ClientCall, ClientHeaders, InputSize, Match, Preferences } from '../../../core/index.ts';
 import { envelopeMark } from '../../shared/envelope.ts';
+import { preferencesOf } from '../../shared/provider-object.ts';
 import { badField, checkWire } from '../../shared/wire-check.ts';
 import { decodeRequest } from './decode-request.ts';
 import { countWire, isFunctionTool, isKnownBlock, requestWire } from './wire.ts';
@@ -22,7 +23,9 @@ export class MessagesCall implements ClientCall {
   /** This wire always tells the usage. */
   readonly usageWanted = true;
   readonly framing = 'events';
-  readonly preferences: Preferences = {};
+  readonly preferences: Preferences;
+  /** Whether the body holds a `provider` object, which no vendor is to see. */
+  readonly namesProvider: boolean;
   readonly isCount: boolean;
   /** Tokens of thinking the client asked for in so many words: always fewer than the output limit. */
   readonly budget: number | undefined;
@@ -36,6 +39,8 @@ export class MessagesCall implements ClientCall {
     this.stream = !isCount && (wire.stream ?? false);
     this.outputLimit = isCount ? undefined : (wire.max_tokens ?? undefined);
     this.budget = wire.thinking?.type === 'enabled' ? wire.thinking.budget_tokens : undefined;
+    this.preferences = preferencesOf(wire.provider);
+    this.namesProvider = wire.provider !== undefined;
     this.size = sizeOf(wire, text);
     this.carriesState = text.includes(envelopeMark) || hasUnsignedThoughts(wire);
     this.#wire = wire;

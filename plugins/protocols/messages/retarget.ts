@@ -1,6 +1,6 @@
 /**
- * The edits of the verbatim lane, spliced into the client's own text: the model by the vendor's name, and the output
- * limit where it is lowered. Thinking has to stay below the limit, so its budget is lowered with it, and where no
+ * The edits of the verbatim lane, spliced into the client's own text: the model by the vendor's name, our own `provider`
+ * object out, and the output limit where it is lowered. Thinking has to stay below the limit, so its budget is lowered with it, and where no
  * budget is left that the vendor would take, thinking is switched off.
  */
 import { splice, type Edit, type Retarget } from '../../../core/index.ts';
@@ -9,6 +9,7 @@ import { leastBudget } from './thinking.ts';
 
 export function retarget(text: string, { call, model, outputLimit }: Retarget): string {
   const edits: Edit[] = [{ path: ['model'], value: model }];
+  if (call instanceof MessagesCall && call.namesProvider) edits.push({ path: ['provider'], value: undefined });
   const isCall = call instanceof MessagesCall && !call.isCount;
   if (isCall && outputLimit !== undefined && outputLimit !== call.outputLimit) {
     edits.push({ path: ['max_tokens'], value: outputLimit });

@@ -4,6 +4,7 @@
  * read as objects and looked at by `read-request.ts`.
  */
 import { z } from 'zod';
+import { providerObject } from '../../shared/provider-object.ts';
 import { between } from '../../shared/wire-check.ts';
 
 const anyObject = z.looseObject({});
@@ -122,6 +123,7 @@ const fields = {
   metadata: z.looseObject({ user_id: z.string().nullish() }).nullish(),
   service_tier: z.enum(['auto', 'standard_only']).nullish(),
   cache_control: cacheControl,
+  provider: providerObject.nullish(),
 };
 
 /** A limit of 0 is allowed: the prompt is cached, and nothing is said. */

@@ -8,6 +8,7 @@ import { encodeRequest } from './encode-request.ts';
 const counted = ['model', 'input', 'instructions', 'parallel_tool_calls', 'reasoning', 'text', 'tool_choice', 'tools', 'truncation'] as const;
 
 export const count: CountSide = {
+  addressFor: (calls) => calls.replace(/(?=\?|$)/, '/input_tokens'),
   encodeRequest(request, model) {
     const { body, losses } = encodeRequest(request, model, undefined);
     if (!isObject(body) || bag.form(request).includes('read')) return { body, losses };

@@ -16,7 +16,7 @@ type Format = NonNullable<CanonicalRequest['format']>;
 /** Fields that are read into a canonical one, whole or in part, or kept as a spelling. */
 const readFields = new Set([
   'model', 'input', 'instructions', 'stream', 'tools', 'parallel_tool_calls', 'max_output_tokens', 'temperature', 'top_p', 'top_logprobs', 'metadata', 'user', 'service_tier',
-  'prompt_cache_key', 'store', 'background', 'include', 'reasoning', 'text', 'safety_identifier', 'provider',
+  'prompt_cache_key', 'truncation', 'store', 'background', 'include', 'reasoning', 'text', 'safety_identifier', 'provider',
 ]);
 
 export const encryptedReasoning = 'reasoning.encrypted_content';
@@ -70,7 +70,7 @@ function spelling(wire: WireRequest): string[] {
   if (wire.input === undefined) form.push('no-input');
   if (wire.top_logprobs === 0) form.push('top-logprobs-zero');
   if (typeof wire.store === 'boolean') form.push(`store=${wire.store}`);
-  if (wire.truncation === 'disabled') form.push('truncation-disabled');
+  if (wire.truncation) form.push(`truncation=${wire.truncation}`);
   if (typeof wire.user !== 'string' && typeof wire.safety_identifier === 'string') form.push('safety-identifier');
   if (wire.include) form.push('include', ...wire.include.map((name) => `include=${name}`));
   if (wire.reasoning) form.push('reasoning');
@@ -89,7 +89,6 @@ const schemaFormat = new Set(['type', 'name', 'description', 'schema', 'strict']
 function leftFields(wire: WireRequest, choiceRead: boolean): Fields {
   const known = new Set(readFields);
   if (choiceRead) known.add('tool_choice');
-  if (wire.truncation === 'disabled') known.add('truncation');
   const { provider: _preferences, ...vendorsOwn } = wire;
   const include = wire.include?.filter((name) => !knownIncludes.has(name)) ?? [];
   const format = wire.text?.format;

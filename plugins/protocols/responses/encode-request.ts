@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/index.ts';
+import { loseSettings } from '../../shared/image-settings.ts';
 import { noteLosses } from '../../shared/losses.ts';
 import { effortFor, nearestEffort } from '../../shared/reasoning-effort.ts';
 import { foreignFields, overlay, type Fields } from '../../shared/vendor-bag.ts';
@@ -38,7 +39,8 @@ export function encodeRequest(request: CanonicalRequest, model: Model, outputLim
     ...encodeExtras(request, encoding),
     ...encodeState(request, encoding),
   });
-  return { body, losses: [...losses, ...foreignFields(request, protocolName)] };
+  loseSettings(request.image, [], lose);
+  return { body, losses: [...losses, ...foreignFields(request, protocolName)], stops: request.stop ?? [] };
 }
 
 function encodeConversation(request: CanonicalRequest, encoding: Encoding): Fields {
@@ -65,7 +67,7 @@ function encodeLimit(limit: number | undefined, { own, lose }: Encoding): number
 }
 
 /** What has no field on this wire at all. */
-const fieldless = ['topK', 'frequencyPenalty', 'presencePenalty', 'seed', 'stop'] as const;
+const fieldless = ['topK', 'frequencyPenalty', 'presencePenalty', 'seed'] as const;
 
 function encodeSampling(request: CanonicalRequest, { model, lose }: Encoding): Fields {
   for (const path of fieldless) if (request[path] !== undefined) lose(path, 'responses has no such field');
@@ -156,7 +158,7 @@ function encodeState(request: CanonicalRequest, { own, model }: Encoding): Field
     return {
       include: form.includes('include') ? include : undefined,
       store: store === undefined ? undefined : store === 'true',
-      truncation: form.includes('truncation-disabled') ? 'disabled' : undefined,
+      truncation: spelt(form, 'truncation'),
       background: form.includes('background-false') ? false : undefined,
     };
   }

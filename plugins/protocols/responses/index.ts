@@ -62,6 +62,7 @@ export function protocolWith(assistantItems: AssistantItems): Protocol {
       decodeError,
       modelPaths: [['response', 'model'], ['model']],
       ending: 'event',
+      openings: new Set(['response.created', 'response.queued', 'response.in_progress', 'keepalive']),
       terminator,
     },
     count,

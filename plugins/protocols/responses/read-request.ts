@@ -30,6 +30,7 @@ export class ResponsesCall implements ClientCall {
   readonly size: InputSize;
   readonly preferences: Preferences;
   readonly carriesState: boolean;
+  readonly truncates: boolean;
   /** The fields as the client wrote them, which a response says again. */
   readonly settings: Fields;
   readonly #read: ReadRequest;
@@ -43,6 +44,7 @@ export class ResponsesCall implements ClientCall {
     this.size = sizeOf(items, text);
     this.preferences = preferencesOf(wire.provider);
     this.carriesState = text.includes(envelopeMark);
+    this.truncates = wire.truncation === 'auto';
     this.settings = wire;
     this.#read = read;
   }

@@ -1,0 +1,73 @@
+/**
+ * A conversation that is too long for its model, where the caller lets it be shortened: the oldest exchanges go, from
+ * what the user said to right before what the user said next, so that no call of a tool loses its result and no result
+ * its call. What instructs the model stays, and so does the last exchange.
+ */
+import type { CanonicalRequest, Turn } from './canonical/request.ts';
+import { GatewayError, isGatewayError } from './errors.ts';
+import type { Routed } from './exchange.ts';
+import type { Loss } from './loss.ts';
+
+export interface Shortened {
+  readonly request: CanonicalRequest;
+  /** The turns that are gone, as the client wrote them. */
+  readonly losses: readonly Loss[];
+}
+
+/** How much of the conversation's text is left at most, try by try: how many tokens it is nobody has said. */
+const shares = [3 / 4, 1 / 2, 1 / 4] as const;
+
+/** Runs `send` with the whole request, then with less and less of it while its model has no room; three times at most. */
+export async function withinContext<Result>(exchange: Routed, send: (shortened?: Shortened) => Promise<Result>): Promise<Result> {
+  let shortened: Shortened | undefined;
+  for (const share of shares) {
+    try {
+      return await send(shortened);
+    } catch (error) {
+      const next = isOverflow(error) ? shortenTo(share, exchange.canonical()) : undefined;
+      if (!next) throw error;
+      shortened = next;
+    }
+  }
+  return send(shortened);
+}
+
+function isOverflow(error: unknown): boolean {
+  return isGatewayError(error) && error.code === 'context_length_exceeded';
+}
+
+function instructs({ role }: Turn): boolean {
+  return role === 'system' || role === 'developer';
+}
+
+/** Whether an exchange begins with it: results of tools come in turns of the user's as well. */
+function opens({ role, blocks }: Turn): boolean {
+  return role === 'user' && !blocks.some(({ type }) => type === 'tool-result');
+}
+
+/** The request without its oldest exchanges, at least one, until a share of it is left; undefined where only one is there. */
+export function shortenTo(share: number, request: CanonicalRequest): Shortened | undefined {
+  const { turns } = request;
+  const sizes = turns.map((turn) => JSON.stringify(turn).length);
+  const whole = sizes.reduce((sum, size) => sum + size, 0);
+  const first = turns.findIndex((turn) => !instructs(turn));
+  const starts = turns.flatMap((turn, index) => (index > first && opens(turn) ? [index] : []));
+  const left = (from: number): number => turns.reduce((sum, turn, index) => (index >= from || instructs(turn) ? sum + (sizes[index] ?? 0) : sum), 0);
+  const from = starts.find((start) => left(start) <= whole * share) ?? starts.at(-1);
+  if (first < 0 || from === undefined) return undefined;
+  const kept = turns.filter((turn, index) => index >= from || instructs(turn));
+  const gone = turns.flatMap((turn, index): Loss[] =>
+    index >= from || instructs(turn) ? [] : [{ path: turn.at ?? `turns[${index}]`, reason: 'left out, since the conversation is too long for the model', code: 'truncated' }],
+  );
+  return { request: { ...request, turns: kept }, losses: gone };
+}
+
+/** No tokeniser in use packs more bytes of text than this into a token, taken over a whole conversation. */
+const mostBytesPerToken = 16;
+
+/** Throws `context_length_exceeded` where a call cannot fit into its model, whoever counts; the vendor is then not asked. */
+export function checkContext({ call, attempt }: Routed): void {
+  const { contextLength, id } = attempt.target.model;
+  if (call.size.textBytes <= contextLength * mostBytesPerToken) return;
+  throw new GatewayError('context_length_exceeded', `The ${call.size.textBytes} bytes of this call are more than fit into the ${contextLength} tokens of "${id}"; send less of the conversation.`);
+}

@@ -1,0 +1,154 @@
+/** A vendor that opens its reply and then fails has said nothing yet: another one answers, and the client never knows. */
+import { readFileSync } from 'node:fs';
+import { afterEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { checkModel, definePlugin, type PluginFactory, type UpstreamRequest } from '../../core/index.ts';
+import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
+import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
+import { messages } from '../../plugins/protocols/messages/index.ts';
+import { responses } from '../../plugins/protocols/responses/index.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { wires, type Wire } from '../support/replaying-vendor.ts';
+
+let running: TestGateway | undefined;
+afterEach(async () => {
+  await running?.close();
+  running = undefined;
+});
+
+const named = (...events: ({ type: string } & Record<string, unknown>)[]): string => events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('');
+const plain = (...chunks: object[]): string => chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join('');
+
+const response = { id: 'resp_1', object: 'response', created_at: 1, model: 'm', status: 'in_progress', output: [] };
+const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content: [], usage: { input_tokens: 3, output_tokens: 1 } };
+
+/** How a stream of each wire opens, and how it then fails. */
+const openings: Readonly<Record<Wire, { readonly opening: string; readonly failure: string }>> = {
+  'chat-completions': {
+    opening: plain({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }] }),
+    failure: plain({ error: { message: 'The engine is overloaded.', type: 'server_error', code: null } }),
+  },
+  responses: {
+    opening: named({ type: 'response.created', response }, { type: 'response.in_progress', response }),
+    failure: named({ type: 'response.failed', response: { ...response, status: 'failed', error: { code: 'server_error', message: 'It failed.' } } }),
+  },
+  messages: {
+    opening: named({ type: 'message_start', message }, { type: 'ping' }),
+    failure: named({ type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }),
+  },
+  'generate-content': {
+    opening: plain({ usageMetadata: { promptTokenCount: 3 }, modelVersion: 'm', responseId: 'r' }),
+    failure: plain({ error: { code: 503, message: 'The model is overloaded.', status: 'UNAVAILABLE' } }),
+  },
+};
+
+async function* inReads(reads: readonly string[]): AsyncGenerator<Uint8Array> {
+  for (const read of reads) {
+    await new Promise((resolve) => setImmediate(resolve));
+    yield Buffer.from(read);
+  }
+}
+
+/** A provider of one wire that sends every call these reads. */
+function vendor(name: string, wire: Wire, reads: readonly string[]): PluginFactory<z.ZodObject> {
+  return definePlugin({
+    name,
+    options: z.strictObject({}),
+    apply(host) {
+      const provider = { name, endpoints: { [wire]: `https://${name}.example/` }, sign: (request: UpstreamRequest) => request };
+      host.providers.add(provider);
+      host.catalog.offer(provider, [
+        checkModel({ id: 'house/model', upstream: 'm', name: 'M', description: 'M.', created: '2026-01-01', contextLength: 1000, outputLimit: 100, input: ['text'], output: ['text'], free: true }),
+      ]);
+      host.hooks.dispatch.tapPromise(name, async (_request, exchange) => {
+        if (exchange.attempt.target.provider !== provider) return undefined;
+        exchange.attempt.sent = true;
+        return { status: 200, headers: { 'content-type': 'text/event-stream' }, body: inReads(reads) };
+      });
+    },
+  });
+}
+
+const door = definePlugin({
+  name: 'door',
+  options: z.strictObject({}),
+  apply: (host) => host.hooks.authenticate.tapPromise('door', async () => ({ kind: 'user', account: 'a', key: 'k' })),
+});
+
+async function gateway(...vendors: PluginFactory<z.ZodObject>[]): Promise<TestGateway> {
+  running = await startGateway({ plugins: [door(), chatCompletions(), responses(), messages(), generateContent(), ...vendors.map((each) => each())] });
+  return running;
+}
+
+function ask({ url }: TestGateway, client: Wire): Promise<Response> {
+  const turns = { model: 'house/model', stream: true, messages: [{ role: 'user', content: 'Hi' }] };
+  const calls: Record<Wire, [path: string, body: object]> = {
+    'chat-completions': ['/v1/chat/completions', turns],
+    responses: ['/v1/responses', { model: 'house/model', stream: true, input: 'Hi' }],
+    messages: ['/alpha/v1/messages', { ...turns, max_tokens: 50 }],
+    'generate-content': ['/beta/v1beta/models/house/model:streamGenerateContent?alt=sse', { contents: [{ role: 'user', parts: [{ text: 'Hi' }] }] }],
+  };
+  const [path, body] = calls[client];
+  return fetch(url + path, { method: 'POST', headers: { 'anthropic-version': '2023-06-01' }, body: JSON.stringify(body) });
+}
+
+const answer = readFileSync(new URL('../golden/messages/text/reply.sse', import.meta.url), 'utf8');
+const says = 'High water is at 14:20';
+const clients = wires.flatMap((wire) => wires.map((client): [client: Wire, wire: Wire] => [client, wire]));
+
+describe.each(clients)('a %s client whose first vendor speaks %s', (client, wire) => {
+  const { opening, failure } = openings[wire];
+
+  it.each([
+    ['tells its failure right behind the opening', [opening, failure]],
+    ['tells both at once', [opening + failure]],
+    ['breaks off behind the opening', [opening]],
+  ])('is answered by the second where the first %s', async (_how, reads) => {
+    const house = await gateway(vendor('first', wire, reads), vendor('second', 'messages', [answer]));
+    const reply = await ask(house, client);
+    const text = await reply.text();
+    expect([reply.status, reply.headers.get('x-tollgate-provider'), reply.headers.get('x-tollgate-attempts')]).toEqual([200, 'second', '2']);
+    expect(text).toContain('water');
+    expect(text).not.toMatch(/resp_1|msg_1"|overloaded|failed"/i);
+    const [end] = await house.ended(1);
+    expect(end).toMatchObject({ type: 'answered', outcome: 'completed' });
+  });
+
+  it('is told with a status of its own where there is no second', async () => {
+    const house = await gateway(vendor('first', wire, [opening, failure]));
+    const reply = await ask(house, client);
+    expect(reply.status).toBeGreaterThanOrEqual(500);
+    expect(reply.headers.get('content-type')).toContain('application/json');
+    const [end] = await house.ended(1);
+    expect(end).toMatchObject({ type: 'failed', charge: { cost: 0n } });
+  });
+});
+
+describe('a vendor that opens its reply and takes its time', () => {
+  it('has met the deadline for its first event', async () => {
+    const { opening } = openings['chat-completions'];
+    const slow = definePlugin({
+      name: 'slow',
+      options: z.strictObject({}),
+      apply(host) {
+        const provider = { name: 'slow', endpoints: { 'chat-completions': 'https://slow.example/' }, sign: (request: UpstreamRequest) => request };
+        host.providers.add(provider);
+        host.catalog.offer(provider, [
+          checkModel({ id: 'house/model', upstream: 'm', name: 'M', description: 'M.', created: '2026-01-01', contextLength: 1000, outputLimit: 100, input: ['text'], output: ['text'], free: true }),
+        ]);
+        host.hooks.dispatch.tapPromise('slow', async () => ({
+          status: 200,
+          headers: { 'content-type': 'text/event-stream' },
+          body: (async function* () {
+            yield Buffer.from(opening);
+            await new Promise((resolve) => setTimeout(resolve, 800));
+            yield Buffer.from(`${plain({ id: 'c', model: 'm', choices: [{ index: 0, delta: { content: says }, finish_reason: 'stop' }] })}data: [DONE]\n\n`);
+          })(),
+        }));
+      },
+    });
+    running = await startGateway({ timeouts: { firstEvent: 0.3 }, plugins: [door(), chatCompletions(), slow()] });
+    const reply = await ask(running, 'chat-completions');
+    expect([reply.status, await reply.text()]).toEqual([200, expect.stringContaining(says)]);
+  });
+});
