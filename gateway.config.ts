@@ -8,9 +8,12 @@ import { bearer } from './plugins/auth/bearer.ts';
 import { googleApiKey } from './plugins/auth/google-api-key.ts';
 import { balance } from './plugins/meters/balance/index.ts';
 import { admin } from './plugins/operations/admin/index.ts';
+import { callLog } from './plugins/operations/call-log.ts';
+import { overload } from './plugins/operations/overload.ts';
 import { prometheus } from './plugins/operations/prometheus.ts';
 import { chatCompletions } from './plugins/protocols/chat-completions/index.ts';
 import { generateContent } from './plugins/protocols/generate-content/index.ts';
+import { images } from './plugins/protocols/images/index.ts';
 import { messages } from './plugins/protocols/messages/index.ts';
 import { responses } from './plugins/protocols/responses/index.ts';
 import { anthropic } from './plugins/providers/anthropic.ts';
@@ -46,6 +49,8 @@ export default defineConfig({
     responses({ assistantItems: 'strict' }),
     messages(),
     generateContent(),
+    // 'optional' also takes calls that do not say their quality, as the vendor and most of its clients do.
+    images({ quality: 'required' }),
     // Who answers. Several may serve one model: the first here is asked first.
     openai(),
     anthropic(),
@@ -64,6 +69,9 @@ export default defineConfig({
     // Who pays, and who watches.
     balance(),
     prometheus(),
+    callLog(),
+    // Turns new calls away before the gateway is of no use to anyone.
+    overload(),
     // The operators' door, at the next port unless another is named.
     admin({ port: TOLLGATE_ADMIN_PORT ? Number(TOLLGATE_ADMIN_PORT) : port && port + 1, host: TOLLGATE_ADMIN_HOST ?? '127.0.0.1' }),
   ],

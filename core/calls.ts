@@ -30,7 +30,7 @@ export class Calls {
 
   /** Ends every call that still runs with an error in its own protocol; what was delivered is settled. */
   stop(): void {
-    for (const { cancellation } of [...this.#running]) {
+    for (const { cancellation } of this.#running) {
       cancellation.cancel(new GatewayError('shutting_down', 'The gateway is stopping and could not wait for the end of this call; send it again.', { retryAfter: 1 }));
     }
   }

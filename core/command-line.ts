@@ -27,7 +27,8 @@ async function start(): Promise<void> {
   const { workers } = config.server;
   if (workers > 1 && cluster.isPrimary) return superviseWorkers(workers);
   const service = await serve(config, createLogger());
-  if (cluster.isPrimary || isFirstWorker()) print(banner(service, performance.now() - began));
+  const speaks = cluster.isPrimary || isFirstWorker();
+  if (speaks) print(banner(service, performance.now() - began));
   tellReady();
   flushCompileCache();
   releaseSoon();
@@ -35,7 +36,7 @@ async function start(): Promise<void> {
   const stop = async (): Promise<void> => {
     if (stopping) process.exit(1);
     stopping = true;
-    print('Stopping: calls that run may finish. Press Ctrl-C again to stop at once.');
+    if (speaks) print('Stopping: calls that run may finish. Press Ctrl-C again to stop at once.');
     await service.stop();
     process.exit(0);
   };

@@ -19,6 +19,10 @@ const settingsSchema = z.strictObject({
       bodyLimit: z.int().positive().default(32 * 1024 * 1024),
       /** Seconds that running calls are given to finish when the gateway stops. */
       drain: seconds(30),
+      /** Connections open at once at most; more are turned away. */
+      maxConnections: z.int().positive().default(20_000),
+      /** Proxies of your own in front of the gateway, each of which adds the address it was called from to `x-forwarded-for`. */
+      trustedProxies: z.int().min(0).max(10).default(0),
       /** Processes that share the port; several where one core is not enough. */
       workers: z.int().min(1).max(256).default(1),
     })
@@ -27,8 +31,22 @@ const settingsSchema = z.strictObject({
   dataFolder: z.string().default('./data'),
   /** What happens where a target cannot express a part of a request: it is told of, or the call is refused. */
   loss: z.enum(['report', 'reject']).default('report'),
-  /** Seconds: to connect; to the first event of a stream; to a whole JSON reply; between two pieces of a body; of silence until a stream shows a sign of life. */
-  timeouts: z.strictObject({ connect: seconds(10), firstEvent: seconds(120), reply: seconds(600), idle: seconds(300), keepAlive: seconds(15) }).prefault({}),
+  /** Seconds. */
+  timeouts: z
+    .strictObject({
+      /** To a connection with a vendor. */
+      connect: seconds(10),
+      /** From there to the first event of a streamed reply, and to the whole of a JSON one. */
+      firstEvent: seconds(120),
+      reply: seconds(600),
+      /** Between two pieces of a vendor's reply. */
+      idle: seconds(300),
+      /** Of a vendor's silence until a stream shows a sign of life. */
+      keepAlive: seconds(15),
+      /** That a client may take nothing of what it is sent; then it has left. */
+      write: seconds(60),
+    })
+    .prefault({}),
   plugins: z.array(z.custom<PluginEntry>((entry) => !entry || isPlugin(entry), 'has to be a plugin (call its factory: `name()`, not `name`) or falsy')),
 });
 
@@ -41,7 +59,7 @@ export interface Config {
   readonly dataFolder: string;
   readonly loss: 'report' | 'reject';
   /** Milliseconds. */
-  readonly timeouts: { readonly connectTimeout: number; readonly idleTimeout: number; readonly firstEvent: number; readonly reply: number; readonly keepAlive: number };
+  readonly timeouts: z.output<typeof settingsSchema>['timeouts'];
   readonly plugins: readonly Plugin[];
 }
 
@@ -63,16 +81,11 @@ export function defineConfig(config: ConfigInput): ConfigInput {
 export function checkConfig(input: unknown, file: string): Config {
   const checked = settingsSchema.safeParse(input);
   if (!checked.success) throw new ConfigError(`${file}: ${z.prettifyError(checked.error)}`);
-  const { server, dataFolder, loss, timeouts, plugins } = checked.data;
+  const { plugins, ...settings } = checked.data;
   const present = plugins.filter((entry) => isPlugin(entry));
   const repeated = present.find(({ name }, index) => present.findIndex((other) => other.name === name) < index);
   if (repeated) throw new ConfigError(`${file}: the plugin "${repeated.name}" is listed twice`);
-  return {
-    file, server, loss,
-    dataFolder: resolve(dataFolder),
-    timeouts: { connectTimeout: timeouts.connect, idleTimeout: timeouts.idle, firstEvent: timeouts.firstEvent, reply: timeouts.reply, keepAlive: timeouts.keepAlive },
-    plugins: present,
-  };
+  return { ...settings, file, dataFolder: resolve(settings.dataFolder), plugins: present };
 }
 
 /** The configuration file: `TOLLGATE_CONFIG`, or `gateway.config.ts` in the working folder. */

@@ -13,8 +13,8 @@ import { send } from './transport.ts';
 
 export interface DispatcherOptions {
   /** Milliseconds to establish a connection, and between two pieces of a body. */
-  readonly connectTimeout: number;
-  readonly idleTimeout: number;
+  readonly connect: number;
+  readonly idle: number;
 }
 
 export interface Dispatcher {
@@ -56,9 +56,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   // The variable would send everyone who uses http-proxy-3 in this process through its own fetch.
   delete process.env['FORCE_FETCH_PATH'];
   const agent = new Agent({
-    connect: { timeout: options.connectTimeout },
+    connect: { timeout: options.connect },
     headersTimeout: 0,
-    bodyTimeout: options.idleTimeout,
+    bodyTimeout: options.idle,
     keepAliveTimeout: 30_000,
   });
   const proxy = httpProxy.createProxyServer({ selfHandleResponse: true, ignorePath: true, agent });

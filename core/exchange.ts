@@ -24,6 +24,8 @@ export interface Received {
   readonly path: string;
   readonly query: URLSearchParams;
   readonly headers: IncomingHttpHeaders;
+  /** The client's own address, as far as trusted proxies tell it. */
+  readonly address: string;
   /** Milliseconds since the epoch, and of the monotonic clock, when the head arrived. */
   readonly receivedAt: number;
   readonly startedAt: number;

@@ -6,7 +6,6 @@ import { Catalog } from './catalog.ts';
 import type { Config } from './config.ts';
 import { watchListing } from './discovery.ts';
 import { createDispatcher } from './dispatch.ts';
-import type { Target } from './exchange.ts';
 import { createHooks, type CoreHooks } from './hooks.ts';
 import { metrics, scrape } from './metrics.ts';
 import { PluginError, type Command, type Host, type Keyring, type Plugin, type Readiness, type Route } from './plugin.ts';
@@ -15,6 +14,7 @@ import type { Provider } from './provider.ts';
 import { Registry } from './registry.ts';
 import { Resources } from './resources.ts';
 import { openDoor } from './server.ts';
+import { targetFinder, type FindTargets } from './targets.ts';
 import { freezeTaps, tappable } from './taps.ts';
 import { sweepUploads } from './uploads.ts';
 
@@ -34,12 +34,16 @@ export interface Core {
   readonly uploadFolder: string;
   /** Milliseconds of silence after which a stream shows a sign of life. */
   readonly keepAliveEvery: number;
+  /** Milliseconds a client may take nothing of what it is sent. */
+  readonly longestStall: number;
+  /** Proxies in front of the door whose word on the client's address is taken. */
+  readonly trustedProxies: number;
   /** Whether a call is refused where a target would lose a part of it. */
   readonly rejectsLoss: boolean;
   /** Milliseconds a vendor has to the first event of its reply. */
   firstEventTimeout(stream: boolean): number;
   /** Who serves a model, spoken to in the client's own protocol where the provider knows it. */
-  targetsFor(model: string, client: Protocol): readonly Target[];
+  readonly targetsFor: FindTargets;
 }
 
 export interface Gateway extends Core {
@@ -70,34 +74,19 @@ export function createGateway(config: Config, logger: Logger): Gateway {
   const files = new Set<string>();
   const dispatcher = createDispatcher(config.timeouts);
 
+  const targetsFor = targetFinder(catalog, protocols);
+
   const core: Core = {
     hooks, protocols, routes, commands, readiness, catalog, logger, targetsFor,
     calls: new Calls(),
     bodyLimit: config.server.bodyLimit,
     uploadFolder: join(config.dataFolder, 'uploads'),
     keepAliveEvery: config.timeouts.keepAlive,
+    longestStall: config.timeouts.write,
+    trustedProxies: config.server.trustedProxies,
     rejectsLoss: config.loss === 'reject',
     firstEventTimeout: (stream) => (stream ? config.timeouts.firstEvent : config.timeouts.reply),
   };
-
-  const known = new Map<string, readonly Target[]>();
-  let knownVersion = catalog.version;
-
-  /** Looked up for every call, and changed only by the catalogue. */
-  function targetsFor(name: string, client: Protocol): readonly Target[] {
-    if (knownVersion !== catalog.version) known.clear();
-    knownVersion = catalog.version;
-    const key = `${client.name} ${name}`;
-    const found = known.get(key);
-    if (found) return found;
-    const targets = catalog.find(name).flatMap((offer) => {
-      const spoken = Object.keys(offer.provider.endpoints).filter((protocol) => offer.model.protocols?.includes(protocol) ?? true);
-      const protocol = spoken.includes(client.name) ? client : spoken.flatMap((other) => protocols.find(other) ?? [])[0];
-      return protocol ? [{ ...offer, protocol }] : [];
-    });
-    if (targets.length > 0) known.set(key, targets);
-    return targets;
-  }
 
   /** A reload finds the listener open, and puts its own routes behind it. */
   async function openOperatorDoor(address: { readonly host: string; readonly port: number }): Promise<string> {
@@ -112,6 +101,7 @@ export function createGateway(config: Config, logger: Logger): Gateway {
     const host: Host = {
       hooks: tappable(hooks, pluginLogger),
       plugins, protocols, providers, keyrings, routes, commands, readiness, catalog, metrics, scrape,
+      running: core.calls,
       logger: pluginLogger,
       dataFolder: config.dataFolder,
       resource: resources.open,

@@ -17,7 +17,7 @@ let lastAsked = 0;
 if (cluster.isWorker) {
   AggregatorRegistry.setRegistries([metrics]);
   // Making one is what lets this worker answer for its part.
-  new AggregatorRegistry();
+  void new AggregatorRegistry();
   process.on('message', (message) => {
     const reply = scrapeReply.safeParse(message);
     if (!reply.success) return;

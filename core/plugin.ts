@@ -99,6 +99,8 @@ export interface Host {
   readonly routes: Registry<Route>;
   readonly commands: Registry<Command>;
   readonly readiness: Registry<Readiness>;
+  /** How many calls are being answered. */
+  readonly running: { readonly count: number };
   readonly catalog: Catalog;
   /** Who serves a model, and how they are to be spoken to for a client of this protocol; empty for an unknown model. */
   targetsFor(model: string, client: Protocol): readonly Target[];

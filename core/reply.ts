@@ -3,20 +3,24 @@
  * head is kept back until there is something to say, so that an error before the first byte still has its own status.
  */
 import type { ServerResponse } from 'node:http';
+import { setDeadline } from './deadlines.ts';
 import type { Recording } from './exchange.ts';
 
 export class Reply {
   /** The id of the exchange, for whoever asks after it. */
   readonly id: string;
   readonly #response: ServerResponse;
+  readonly #longestStall: number;
   readonly #headers: Record<string, string>;
   #status = 200;
   #beat: NodeJS.Timeout | undefined;
   /** What is kept of the reply, while someone asked for it. */
   #tape: { bytes: Buffer[]; room: number; whole: boolean } | undefined;
 
-  constructor(response: ServerResponse, id: string) {
+  /** `longestStall`: milliseconds after which a client that takes nothing is cut off. */
+  constructor(response: ServerResponse, id: string, longestStall: number) {
     this.id = id;
+    this.#longestStall = longestStall;
     this.#response = response;
     // Anthropic's clients look for the second.
     this.#headers = { 'x-request-id': id, 'request-id': id };
@@ -81,7 +85,9 @@ export class Reply {
   #drained(): Promise<void> {
     const response = this.#response;
     return new Promise((resolve) => {
+      const inTime = setDeadline(this.#longestStall, () => response.destroy());
       const settle = (): void => {
+        inTime();
         response.off('drain', settle);
         response.off('close', settle);
         resolve();

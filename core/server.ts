@@ -2,25 +2,24 @@
  * The door: Koa takes HTTP in, an exchange goes out. Calls of a protocol are read as raw bytes and walk the
  * pipeline; everything else is a route of a plugin's, or health.
  */
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { randomUUID } from 'node:crypto';
 import Router from '@koa/router';
 import Koa from 'koa';
 import { admitted } from './access.ts';
 import { Cancellation } from './cancellation.ts';
+import { clientAddress } from './client-address.ts';
 import { arriveBy } from './dispatch.ts';
 import { GatewayError, toGatewayError } from './errors.ts';
 import type { Received } from './exchange.ts';
 import type { Core } from './gateway.ts';
 import { parseJson, type ReadBody } from './json.ts';
+import { closeListener, listen, urlOf, type Address } from './listener.ts';
 import { walk } from './pipeline.ts';
 import type { Route, RouteReply, RouteRequest } from './plugin.ts';
 import type { Match, Operation, Protocol } from './protocol.ts';
 import { Reply } from './reply.ts';
 import { isUpload, readUpload } from './uploads.ts';
-
-/** Milliseconds and bytes within which a client has to speak; Node's own defaults are either looser or shorter than a load balancer's. */
-const listenerLimits = { headersTimeout: 15_000, requestTimeout: 120_000, keepAliveTimeout: 75_000, maxHeaderSize: 32 * 1024 };
 
 /** A door serves either all calls and the routes that are not for operators, or the routes for operators and nothing else. */
 export type Audience = 'everyone' | 'operators';
@@ -35,20 +34,16 @@ export interface Door {
   cut(): void;
 }
 
-/** Opens a door on an address; port 0 takes any free one. */
-export async function openDoor(core: Core, address: { readonly host: string; readonly port: number }, audience: Audience = 'everyone'): Promise<Door> {
+/** Opens a door on an address. */
+export async function openDoor(core: Core, address: Address, audience: Audience = 'everyone'): Promise<Door> {
   let answer = answerOf(core, audience);
-  const server = createServer(listenerLimits, (request, response) => void answer(request, response));
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(address.port, address.host, resolve);
-  });
+  const server = await listen(address, (request, response) => void answer(request, response), core.logger);
   return {
     url: urlOf(server, address.host),
     serve(next) {
       answer = answerOf(next, audience);
     },
-    close: () => closeServer(server),
+    close: () => closeListener(server),
     cut: () => server.closeAllConnections(),
   };
 }
@@ -64,22 +59,6 @@ function answerOf(core: Core, audience: Audience): ReturnType<Koa['callback']> {
     context.body = neutralError(new GatewayError('not_found', `There is nothing at ${context.method} ${context.path}.`));
   });
   return app.callback();
-}
-
-function urlOf(server: Server, host: string): string {
-  const bound = server.address();
-  return `http://${host.includes(':') ? `[${host}]` : host}:${typeof bound === 'object' && bound ? bound.port : ''}`;
-}
-
-function closeServer(server: Server): Promise<void> {
-  // A connection whose call was still running becomes idle only later, and would be kept for its next one.
-  const sweep = setInterval(() => server.closeIdleConnections(), 50);
-  return new Promise((resolve) => {
-    server.close(() => {
-      clearInterval(sweep);
-      resolve();
-    });
-  });
 }
 
 function decoded(path: string): string {
@@ -110,7 +89,7 @@ async function takeCall(core: Core, context: Koa.Context, protocol: Protocol, ma
   context.res.on('close', () => {
     if (!context.res.writableFinished) received.cancellation.cancel();
   });
-  const reply = new Reply(context.res, received.id);
+  const reply = new Reply(context.res, received.id, core.longestStall);
   core.calls.begin(received);
   await walk(core, received, { protocol, match, reply, body: () => readCall(core, context, protocol) });
   core.calls.end(received);
@@ -154,6 +133,8 @@ class Arrival implements Received {
   readonly grant = undefined;
   readonly attempt = undefined;
   readonly #querystring: string;
+  readonly #remote: string;
+  readonly #proxies: number;
 
   constructor(core: Core, context: Koa.Context, family: string, operation: Operation) {
     this.family = family;
@@ -163,10 +144,17 @@ class Arrival implements Received {
     this.headers = context.req.headers;
     this.logger = core.logger;
     this.#querystring = context.querystring;
+    this.#remote = context.req.socket.remoteAddress ?? '';
+    this.#proxies = core.trustedProxies;
   }
 
   get query(): URLSearchParams {
     return new URLSearchParams(this.#querystring);
+  }
+
+  get address(): string {
+    const forwarded = this.headers['x-forwarded-for'];
+    return clientAddress(Array.isArray(forwarded) ? forwarded.join(',') : forwarded, this.#remote, this.#proxies);
   }
 
   get signal(): AbortSignal {

@@ -35,6 +35,16 @@ async function openGateway(config: Config, logger: Logger): Promise<Gateway> {
   }
 }
 
+/** A configuration that was replaced goes with its last call. */
+async function leave(old: Gateway, logger: Logger): Promise<void> {
+  try {
+    await old.calls.idle();
+    await old.close();
+  } catch (error) {
+    logger.error({ error }, 'the old configuration could not be let go of');
+  }
+}
+
 /** Opens the gateway of a configuration. Throws where it cannot be. */
 export async function serve(first: Config, logger: Logger): Promise<Service> {
   let config = first;
@@ -43,11 +53,6 @@ export async function serve(first: Config, logger: Logger): Promise<Service> {
   const leaving = new Set<Promise<void>>();
   const filesOf = (): string[] => [config.file, ...gateway.files];
   const watcher = watchFiles(filesOf(), () => void reload());
-
-  async function leave(old: Gateway): Promise<void> {
-    await old.calls.idle();
-    await old.close();
-  }
 
   async function replace(): Promise<boolean> {
     try {
@@ -59,7 +64,7 @@ export async function serve(first: Config, logger: Logger): Promise<Service> {
       config = next;
       door.serve(gateway);
       watcher.watch(filesOf());
-      const left = leave(old).catch((error: unknown) => logger.error({ error }, 'the old configuration could not be let go of'));
+      const left = leave(old, logger);
       leaving.add(left);
       void left.then(() => leaving.delete(left));
       logger.info('the configuration was read again');

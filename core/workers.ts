@@ -6,7 +6,7 @@
 import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AggregatorRegistry } from 'prom-client';
-import { scrapeReply, scrapeRequest } from './metrics.ts';
+import { scrapeRequest, type scrapeReply } from './metrics.ts';
 import type { z } from 'zod';
 
 /** Milliseconds before a worker that died is replaced: one that dies at once must not be started in a loop. */

@@ -11,6 +11,7 @@ const logger = pino({ level: 'silent' });
 export function received(family: string, headers: IncomingHttpHeaders = {}, query = '', cancellation = new Cancellation()): Received {
   return {
     id: 'exchange-1', family, headers, logger,
+    address: '127.0.0.1',
     operation: 'generate',
     method: 'POST',
     path: '/',

@@ -33,6 +33,7 @@ export function hostWith(plugins: readonly Plugin[], metrics = new MetricsRegist
     routes: new Registry<Route>('route'),
     commands: new Registry<Command>('command'),
     readiness: new Registry<Readiness>('readiness check'),
+    running: { count: 0 },
     scrape: () => metrics.metrics(),
     catalog: new Catalog(),
     dataFolder: '/nowhere',

@@ -1,0 +1,60 @@
+/**
+ * The socket behind a door: Node's HTTP server, within limits on what a client may take up before it is known who
+ * it is, and without WebSockets.
+ */
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { Logger } from 'pino';
+
+/**
+ * Milliseconds, bytes and counts within which a client has to speak; Node's own are either looser or, for a
+ * connection that waits for its next request, shorter than a load balancer's.
+ */
+const limits = { headersTimeout: 15_000, requestTimeout: 120_000, keepAliveTimeout: 75_000, connectionsCheckingInterval: 5000, maxHeaderSize: 32 * 1024 };
+const longestConnection = 10_000;
+
+export interface Address {
+  readonly host: string;
+  /** 0 takes any free one. */
+  readonly port: number;
+  readonly maxConnections?: number;
+}
+
+/** Listens; rejects where the address is taken. */
+export async function listen({ host, port, maxConnections }: Address, answer: RequestListener, logger: Logger): Promise<Server> {
+  const server = createServer(limits, answer);
+  server.maxRequestsPerSocket = longestConnection;
+  if (maxConnections !== undefined) server.maxConnections = maxConnections;
+  server.on('upgrade', (_request, socket) => refuseUpgrade(socket));
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, resolve);
+  });
+  // Out of descriptors, say: those who are connected are still served.
+  server.removeAllListeners('error').on('error', (error) => logger.error({ error }, 'a connection could not be accepted'));
+  return server;
+}
+
+/** Clients that try a WebSocket first (Codex does) go on over HTTP as soon as they are told; without an answer they would wait. */
+function refuseUpgrade(socket: Duplex): void {
+  const body = '{"error":{"message":"This gateway speaks HTTP and server-sent events, no WebSockets.","type":"invalid_request_error","param":null,"code":"upgrade_not_supported"}}';
+  socket.on('error', () => undefined);
+  socket.end(`HTTP/1.1 426 Upgrade Required\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`);
+}
+
+export function urlOf(server: Server, host: string): string {
+  const bound = server.address();
+  return `http://${host.includes(':') ? `[${host}]` : host}:${typeof bound === 'object' && bound ? bound.port : ''}`;
+}
+
+/** Stops listening; resolves when the last connection is gone. */
+export function closeListener(server: Server): Promise<void> {
+  // A connection whose call was still running becomes idle only later, and would be kept for its next one.
+  const sweep = setInterval(() => server.closeIdleConnections(), 50);
+  return new Promise((resolve) => {
+    server.close(() => {
+      clearInterval(sweep);
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,59 @@
+/**
+ * Sheds load before the gateway stops being of use to anyone: while its event loop lags, its memory runs out or too
+ * many calls are open, new calls are turned away at once, before their bodies are read, and told when to come again.
+ * Those that run are left alone.
+ */
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { getHeapStatistics } from 'node:v8';
+import { z } from 'zod';
+import { definePlugin, GatewayError } from '../../core/index.ts';
+
+const options = z.strictObject({
+  /** Milliseconds by which the event loop may come late, at the median of the last second. */
+  lag: z.number().positive().default(200),
+  /** Part of the heap's limit that may be in use. */
+  heap: z.number().gt(0).lte(1).default(0.9),
+  /** Calls that may be open at once. */
+  calls: z.int().positive().default(10_000),
+});
+
+/** Milliseconds between two looks. */
+const every = 1000;
+const nanoPerMilli = 1e6;
+
+export const overload = definePlugin({
+  name: 'overload',
+  options,
+  apply(host, limits) {
+    const { hooks, running, readiness, logger } = host;
+    const delay = monitorEventLoopDelay({ resolution: 20 });
+    let strain: string | undefined;
+    let timer: NodeJS.Timeout | undefined;
+
+    function look(): void {
+      const lag = delay.percentile(50) / nanoPerMilli;
+      const { used_heap_size: used, heap_size_limit: limit } = getHeapStatistics();
+      delay.reset();
+      const before = strain;
+      if (lag > limits.lag) strain = `its event loop lags by ${lag.toFixed(0)} ms`;
+      else if (used > limit * limits.heap) strain = `its heap holds ${(used / limit * 100).toFixed(0)} % of what it may`;
+      else strain = undefined;
+      if (strain !== undefined && before === undefined) logger.warn({ strain }, 'new calls are turned away');
+    }
+
+    hooks.ready.tapPromise('overload', async () => {
+      delay.enable();
+      timer = setInterval(look, every).unref();
+    });
+    hooks.close.tapPromise('overload', async () => {
+      clearInterval(timer);
+      delay.disable();
+    });
+    // First of all credentials: whoever it is, there is no room.
+    hooks.authenticate.tapPromise({ name: 'overload', stage: -100 }, async () => {
+      if (strain !== undefined || running.count > limits.calls) throw new GatewayError('overloaded', 'The gateway has too much to do at the moment; try again soon.', { retryAfter: 2 });
+      return undefined;
+    });
+    readiness.add({ name: 'overload', fault: () => strain });
+  },
+});
