@@ -1,0 +1,44 @@
+/** Vendors that are a tap on `dispatch`: a story in which only bodies matter needs no socket behind the gateway. */
+import { z } from 'zod';
+import { checkModel, definePlugin, type ModelFacts, type Plugin, type Routed, type UpstreamRequest } from '../../core/index.ts';
+
+export interface TappedReply {
+  readonly status?: number;
+  /** A stream where it begins as one, else JSON. */
+  readonly text: string;
+}
+
+export const houseModel: ModelFacts = {
+  id: 'house/model', upstream: 'm', name: 'M', description: 'M.', created: '2026-01-01', contextLength: 1000, outputLimit: 100, input: ['text'], output: ['text'], free: true,
+};
+
+async function* once(text: string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(text);
+}
+
+/** A provider that serves one model by these protocols, and answers what it is told to. */
+export function tappedVendor(name: string, protocols: readonly string[], answer: (request: UpstreamRequest, exchange: Routed) => TappedReply, facts: Partial<ModelFacts> = {}): Plugin {
+  return definePlugin({
+    name,
+    options: z.strictObject({}),
+    apply(host) {
+      const endpoints = Object.fromEntries(protocols.map((protocol) => [protocol, `https://${name}.example/${protocol}`]));
+      const provider = { name, endpoints, sign: (request: UpstreamRequest) => request };
+      host.providers.add(provider);
+      host.catalog.offer(provider, [checkModel({ ...houseModel, ...facts })]);
+      host.hooks.dispatch.tapPromise(name, async (request, exchange) => {
+        if (exchange.attempt.target.provider !== provider) return undefined;
+        exchange.attempt.sent = true;
+        const { status = 200, text } = answer(request, exchange);
+        return { status, headers: { 'content-type': /^(event|data):/.test(text) ? 'text/event-stream' : 'application/json' }, body: once(text) };
+      });
+    },
+  })();
+}
+
+/** Lets everyone in. */
+export const openDoor: Plugin = definePlugin({
+  name: 'door',
+  options: z.strictObject({}),
+  apply: (host) => host.hooks.authenticate.tapPromise('door', async () => ({ kind: 'user', account: 'a', key: 'k' })),
+})();
