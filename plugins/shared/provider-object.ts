@@ -1,16 +1,18 @@
 /**
- * The `provider` object that chat-completions and responses take beside the vendor's own fields: how the caller
- * wants a call routed. It is checked here and never sent on.
+ * The `provider` object that a request may hold beside the vendor's own fields, in every family: how the caller wants
+ * a call routed. It is checked here and never sent on. A wish that is not known is refused, since it would not be met.
  */
 import { z } from 'zod';
 import type { Preferences } from '../../core/index.ts';
 
-const names = z.array(z.string().min(1));
+const names = z.array(z.string().min(1)).max(100);
 const decimal = /^\d+(\.\d{1,9})?$/;
 const amount = 'an amount in USD per million tokens, such as "0.5"';
-const price = z.union([z.string().regex(decimal, { abort: true }), z.number().nonnegative().transform((value) => value.toFixed(9))], amount);
+const priceIn = (words: string) => z.union([z.string().regex(decimal, { abort: true }), z.number().nonnegative().transform((value) => value.toFixed(9))], words);
+const price = priceIn(amount);
+const requestPrice = priceIn('an amount in USD, such as "0.005"');
 
-export const providerObject = z.looseObject({
+export const providerObject = z.strictObject({
   order: names.nullish(),
   only: names.nullish(),
   ignore: names.nullish(),
@@ -19,11 +21,14 @@ export const providerObject = z.looseObject({
   routing: z.enum(['priority', 'cost', 'latency', 'balanced']).nullish(),
   sort: z.enum(['price', 'latency', 'throughput']).nullish(),
   fallback: z.union([z.string().min(1), names], 'a model id, or an array of them').nullish(),
-  max_price: z.looseObject({ prompt: price.nullish(), completion: price.nullish() }).nullish(),
+  max_price: z.strictObject({ prompt: price.nullish(), completion: price.nullish(), request: requestPrice.nullish() }).nullish(),
 });
 
+/** Of a call that asks for nothing. */
+export const noPreferences: Preferences = {};
+
 export function preferencesOf(wire: z.output<typeof providerObject> | null | undefined): Preferences {
-  if (!wire) return {};
+  if (!wire) return noPreferences;
   const { fallback, max_price: most } = wire;
   return {
     order: wire.order ?? undefined,
@@ -34,6 +39,6 @@ export function preferencesOf(wire: z.output<typeof providerObject> | null | und
     routing: wire.routing ?? undefined,
     sort: wire.sort ?? undefined,
     fallback: typeof fallback === 'string' ? [fallback] : (fallback ?? undefined),
-    max_price: most ? { prompt: most.prompt ?? undefined, completion: most.completion ?? undefined } : undefined,
+    max_price: most ? { prompt: most.prompt ?? undefined, completion: most.completion ?? undefined, request: most.request ?? undefined } : undefined,
   };
 }

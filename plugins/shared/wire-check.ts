@@ -82,7 +82,9 @@ export function checkWire<Schema extends z.ZodType>(schema: Schema, body: unknow
   if (parsed.success) return parsed.data;
   const [first] = parsed.error.issues;
   if (!first || (at === '' && first.path.length === 0 && first.code === 'invalid_type')) throw new GatewayError('invalid_request', 'The body has to be a JSON object.');
-  const { path, message } = nearest(first);
+  const issue = nearest(first);
+  const { path, message } = issue;
+  if (issue.code === 'unrecognized_keys') throw badField(below(at, fieldPath([...path, issue.keys[0] ?? ''])), 'is not known here', 'the request without it');
   const value = valueAt(body, path);
   throw badField(below(at, fieldPath(path)), value === undefined ? 'is missing' : shown(value), message);
 }

@@ -116,6 +116,8 @@ const wrong: [fields: Record<string, unknown>, param: string, told: RegExp][] = 
   [{ provider: { sort: 'age' } }, 'provider.sort', /is "age": send one of "price", "latency", "throughput"/],
   [{ provider: { fallback: 5 } }, 'provider.fallback', /is 5: send a model id, or an array of them/],
   [{ provider: { max_price: 5 } }, 'provider.max_price', /is 5: send an object/],
+  [{ provider: { quantizations: ['fp8'] } }, 'provider.quantizations', /is not known here: send the request without it/],
+  [{ provider: { max_price: { image: '1' } } }, 'provider.max_price.image', /is not known here: send the request without it/],
   [{ provider: { max_price: { prompt: 'cheap' } } }, 'provider.max_price.prompt', /is "cheap": send an amount in USD/],
 ];
 

@@ -27,6 +27,18 @@ describe('a body that goes on as it came', () => {
     expect(retarget(text, 20)).toBe(lowered);
   });
 
+  it('keeps the `provider` object to the gateway, wherever it stands', () => {
+    expect(retarget(`{${contents},"provider":{"only":["google"]}}`)).toBe(`{${contents}}`);
+    expect(retarget(`{"provider":null,${contents}}`)).toBe(`{${contents}}`);
+    const count = { operation: 'count', model: 'google/gemini-3-pro' } as const;
+    expect(retarget(`{"generateContentRequest":{"model":"models/google/gemini-3-pro",${contents},"provider":{"order":["google"]}}}`, undefined, count)).toBe(
+      `{"generateContentRequest":{"model":"models/gemini-3-pro",${contents}}}`,
+    );
+    expect(retarget(`{"provider":{},"generateContentRequest":{"model":"models/google/gemini-3-pro",${contents}}}`, undefined, count)).toBe(
+      `{"generateContentRequest":{"model":"models/gemini-3-pro",${contents}}}`,
+    );
+  });
+
   it('names the vendor model where it names one at all', () => {
     expect(retarget(`{"model":"google/gemini-3-pro",${contents}}`)).toBe(`{"model":"models/gemini-3-pro",${contents}}`);
     const count = { operation: 'count', model: 'google/gemini-3-pro' } as const;

@@ -22,6 +22,11 @@ describe('the verbatim lane of messages', () => {
     expect(JSON.parse(retargeted(text, 900))).toMatchObject({ max_tokens: 900, thinking: { type: 'disabled' } });
   });
 
+  it.each(['{"only":["anthropic"]}', 'null'])('keeps the `provider` object to the gateway: %s', (provider) => {
+    const told = text.replace('{ ', `{ "provider":${provider}, `);
+    expect(retargeted(told)).toBe(text.replace('anthropic/claude-test', 'claude-x'));
+  });
+
   it('states no limit in a count', () => {
     const count = '{"model":"anthropic/claude-test","messages":[{"role":"user","content":"x"}]}';
     expect(retargeted(count, 50, 'count')).toBe(count.replace('anthropic/claude-test', 'claude-x'));
