@@ -2,11 +2,11 @@
  * The configuration: one TypeScript file whose imports are the inventory. Reading it is checking it: a wrong
  * option is told with the file, the plugin, the option and what there is instead, before anything runs.
  */
-import { registerHooks } from 'node:module';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
 import type { Plugin, PluginEntry } from './plugin.ts';
+import { meanRunningCopy } from './running-copy.ts';
 
 const seconds = (fallback: number) => z.number().positive().default(fallback).transform((value) => value * 1000);
 
@@ -113,21 +113,4 @@ export async function loadConfig(path: string): Promise<Config> {
   }
   if (typeof module !== 'object' || module === null || !('default' in module)) throw new ConfigError(`${path}: it has to export its configuration as default`);
   return checkConfig(module.default, path);
-}
-
-let registered = false;
-
-function meanRunningCopy(): void {
-  if (registered) return;
-  registered = true;
-  const here = import.meta.url;
-  const extension = here.endsWith('.ts') ? '.ts' : '.js';
-  registerHooks({
-    resolve(specifier, context, next) {
-      if (specifier === 'tollgate') return { url: new URL(`./index${extension}`, here).href, shortCircuit: true };
-      const plugin = /^tollgate\/plugins\/([\w./-]+)$/.exec(specifier)?.[1];
-      if (plugin) return next(new URL(`../plugins/${plugin}${extension}`, here).href, context);
-      return next(specifier, context);
-    },
-  });
 }

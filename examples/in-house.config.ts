@@ -4,8 +4,8 @@
  */
 import { defineConfig } from 'tollgate';
 import { bearer } from 'tollgate/plugins/auth/bearer';
-import { balance } from 'tollgate/plugins/meters/balance/index';
-import { chatCompletions } from 'tollgate/plugins/protocols/chat-completions/index';
+import { balance } from 'tollgate/plugins/meters/balance';
+import { chatCompletions } from 'tollgate/plugins/protocols/chat-completions';
 import { inHouse } from './provider.ts';
 
 export default defineConfig({
