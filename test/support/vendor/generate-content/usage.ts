@@ -1,0 +1,65 @@
+/** Tokens by kind of medium, as the vendor tells them; what is zero is not told. */
+import type { Scenario } from '../scenario.ts';
+import { countAll } from '../words.ts';
+import type { GeminiRequest, Part } from './request.ts';
+
+type Modality = 'TEXT' | 'IMAGE' | 'AUDIO' | 'VIDEO' | 'DOCUMENT';
+
+const perMedium = 85;
+export const perPicture = 1290;
+
+function modalityOf(mimeType: string): Modality {
+  const [kind] = mimeType.split('/');
+  if (kind === 'image') return 'IMAGE';
+  if (kind === 'audio') return 'AUDIO';
+  return kind === 'video' ? 'VIDEO' : 'DOCUMENT';
+}
+
+function mediaOf(part: Part): Modality[] {
+  const all = [part, ...(part.functionResponse?.parts ?? [])];
+  return all.flatMap(({ inlineData, fileData }) => {
+    const mimeType = inlineData?.mimeType ?? fileData?.mimeType;
+    return mimeType === undefined ? [] : [modalityOf(mimeType)];
+  });
+}
+
+export type Details = readonly { readonly modality: Modality; readonly tokenCount: number }[];
+
+/** What a prompt holds, by modality. */
+export function promptDetails({ contents, systemInstruction, tools }: Partial<GeminiRequest>): Details {
+  const parts = (contents ?? []).flatMap((content) => content.parts);
+  const spoken = parts.map(({ text, functionCall, functionResponse }) => [text, functionCall?.args, functionResponse?.response]);
+  const counts = new Map<Modality, number>([['TEXT', countAll([spoken, systemInstruction?.parts, tools])]]);
+  for (const modality of parts.flatMap(mediaOf)) counts.set(modality, (counts.get(modality) ?? 0) + perMedium);
+  return [...counts].flatMap(([modality, tokenCount]) => (tokenCount ? [{ modality, tokenCount }] : []));
+}
+
+export function total(details: Details): number {
+  return details.reduce((sum, { tokenCount }) => sum + tokenCount, 0);
+}
+
+export interface Spent {
+  readonly text: number;
+  readonly pictures: number;
+  readonly thoughts: number;
+  /** Tokens of what the vendor's own tools brought. */
+  readonly toolUse: number;
+}
+
+export function usageMetadata(prompt: Details, { text, pictures, thoughts, toolUse }: Spent, scenario: Scenario): object {
+  if (scenario.usage === 'missing') return {};
+  const promptTokenCount = total(prompt);
+  const cached = Math.min(scenario.cached ?? 0, promptTokenCount);
+  const candidates = text + pictures;
+  const split = [...(text ? [{ modality: 'TEXT', tokenCount: text }] : []), ...(pictures ? [{ modality: 'IMAGE', tokenCount: pictures }] : [])];
+  const usage = {
+    promptTokenCount,
+    ...(cached ? { cachedContentTokenCount: cached, cacheTokensDetails: [{ modality: 'TEXT', tokenCount: cached }] } : {}),
+    ...(candidates ? { candidatesTokenCount: candidates, candidatesTokensDetails: split } : {}),
+    ...(toolUse ? { toolUsePromptTokenCount: toolUse, toolUsePromptTokensDetails: [{ modality: 'TEXT', tokenCount: toolUse }] } : {}),
+    ...(thoughts ? { thoughtsTokenCount: thoughts } : {}),
+    totalTokenCount: promptTokenCount + candidates + toolUse + thoughts,
+    promptTokensDetails: prompt,
+  };
+  return { usageMetadata: { ...usage, ...scenario.usage } };
+}

@@ -1,0 +1,84 @@
+/** What the vendor answers: pictures of its own, how they were made, and the tokens they count as. */
+import { deflateSync } from 'node:zlib';
+import type { Scenario } from '../scenario.ts';
+import type { Told } from '../sending.ts';
+import type { ImageRequest } from './request.ts';
+
+/** Tokens of a square picture, by its quality. */
+const outputTokens = { auto: 1056, low: 272, medium: 1056, high: 4160 } as const;
+const tokensPerInput = 323;
+
+export interface Composition {
+  readonly request: ImageRequest;
+  readonly scenario: Scenario;
+  readonly edit: boolean;
+  /** Pictures that came in, the mask among them. */
+  readonly inputs: number;
+}
+
+function crc(bytes: Uint8Array): number {
+  let value = 0xffffffff;
+  for (const byte of bytes) {
+    value ^= byte;
+    for (let bit = 0; bit < 8; bit += 1) value = value & 1 ? (value >>> 1) ^ 0xedb88320 : value >>> 1;
+  }
+  return (value ^ 0xffffffff) >>> 0;
+}
+
+function chunk(name: string, data: Buffer): Buffer {
+  const named = Buffer.concat([Buffer.from(name), data]);
+  const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)];
+  length.writeUInt32BE(data.length);
+  sum.writeUInt32BE(crc(named));
+  return Buffer.concat([length, named, sum]);
+}
+
+/** A PNG of one pixel, told apart by its shade. */
+export function pixel(shade: number): string {
+  const header = Buffer.from([0, 0, 0, 1, 0, 0, 0, 1, 8, 0, 0, 0, 0]);
+  const png = [chunk('IHDR', header), chunk('IDAT', deflateSync(Buffer.from([0, shade]))), chunk('IEND', Buffer.alloc(0))];
+  return Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), ...png]).toString('base64');
+}
+
+function picturesOf({ request, scenario }: Composition): string[] {
+  return scenario.pictures?.map(({ data }) => data) ?? Array.from({ length: request.n ?? 1 }, (_, index) => pixel(index + 1));
+}
+
+function madeAs({ background = 'auto', output_format = 'png', quality = 'auto', size = 'auto' }: ImageRequest): object {
+  return { background: background === 'auto' ? 'opaque' : background, output_format, quality: quality === 'auto' ? 'medium' : quality, size: size === 'auto' ? '1024x1024' : size };
+}
+
+export interface Bill {
+  readonly text: number;
+  readonly image: number;
+  readonly output: number;
+}
+
+export function billOf(composition: Composition): Bill {
+  const { prompt, quality = 'auto', n = 1, partial_images: partials = 0 } = composition.request;
+  return { text: Math.ceil(prompt.length / 4), image: composition.inputs * tokensPerInput, output: outputTokens[quality] * n + partials * 100 };
+}
+
+function usageOf(composition: Composition): object {
+  const { scenario } = composition;
+  if (scenario.usage === 'missing') return {};
+  const { text, image, output } = billOf(composition);
+  const usage = { input_tokens: text + image, input_tokens_details: { text_tokens: text, image_tokens: image }, output_tokens: output, total_tokens: text + image + output };
+  return { usage: { ...usage, ...scenario.usage } };
+}
+
+export function resultOf(composition: Composition): object {
+  const data = picturesOf(composition).map((b64_json) => ({ b64_json }));
+  return { created: 1_790_000_000, ...madeAs(composition.request), data, ...usageOf(composition) };
+}
+
+export function* eventsOf(composition: Composition): Generator<Told> {
+  const { request, edit } = composition;
+  const [picture = pixel(1)] = picturesOf(composition);
+  const told = (name: string, fields: object): Told => {
+    const type = `${edit ? 'image_edit' : 'image_generation'}.${name}`;
+    return { frame: `event: ${type}\ndata: ${JSON.stringify({ type, created_at: 1_790_000_000, ...madeAs(request), ...fields })}\n\n`, tokens: 0 };
+  };
+  for (let index = 0; index < (request.partial_images ?? 0); index += 1) yield told('partial_image', { b64_json: pixel(200 + index), partial_image_index: index });
+  yield told('completed', { b64_json: picture, ...usageOf(composition) });
+}
