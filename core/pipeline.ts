@@ -17,6 +17,7 @@ import { within } from './patience.ts';
 import type { Match, Protocol } from './protocol.ts';
 import type { Reply } from './reply.ts';
 import { Tally } from './tally.ts';
+import { fitWires } from './targets.ts';
 
 /** The client of one call: its body, not read yet, and where its reply goes. */
 export interface Client {
@@ -67,7 +68,7 @@ async function parse(exchange: Authenticated, { body, protocol, match, reply }: 
 
 async function route(core: Core, parsed: Parsed): Promise<readonly Target[]> {
   const targets = await core.hooks.route.promise(core.targetsFor(parsed.call.model, parsed.protocol), parsed);
-  if (targets.length > 0) return targets;
+  if (targets.length > 0) return fitWires(targets, parsed);
   throw core.catalog.missing(parsed.call.model);
 }
 
@@ -150,8 +151,10 @@ async function deliver(running: RunningAttempt, attempts: readonly Attempt[], ta
     const error = failureOf(thrown, routed);
     running.stop();
     pieces.return(undefined).catch(() => undefined);
-    if (routed.cancellation.left && tally.hasAll(routed.call.candidates)) return settle('completed', undefined, '');
-    return settle(routed.cancellation.left ? 'aborted' : 'cut', error, client.protocol.client.encodeStreamError(error, routed.call, true));
+    // Where the client has left these words are for a recording alone, which must not pass for whole.
+    const words = client.protocol.client.encodeStreamError(error, routed.call, true);
+    if (routed.cancellation.left && tally.hasAll(routed.call.candidates)) return settle('completed', undefined, words);
+    return settle(routed.cancellation.left ? 'aborted' : 'cut', error, words);
   }
 }
 

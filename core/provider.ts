@@ -4,7 +4,8 @@
  */
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { readCatalogue } from './catalog.ts';
+import type { CanonicalRequest } from './canonical/request.ts';
+import { readCatalogue, type Model } from './catalog.ts';
 import { definePlugin, type PluginFactory } from './plugin.ts';
 import { priceSchema } from './money.ts';
 import type { Target } from './exchange.ts';
@@ -37,6 +38,8 @@ export interface Provider {
   readonly credential?: number;
   /** Where the provider speaks a protocol, by the protocol's name: an absolute URL, or how to make one. */
   readonly endpoints: Readonly<Record<string, Endpoint>>;
+  /** Of a provider that speaks several protocols and none of them the client's: passed the request and the model it is for; the answer is the name of the one that suits it, the first unless there is a reason. */
+  readonly choose?: ((request: CanonicalRequest, model: Model) => string | undefined) | undefined;
   /** Passed the finished request; the answer is the same request with the vendor's credential on it. */
   sign(request: UpstreamRequest): UpstreamRequest | Promise<UpstreamRequest>;
 }
@@ -49,6 +52,8 @@ export interface ProviderSpec {
   readonly baseUrl?: string;
   /** Paths below the address, by protocol name; a function where the path depends on the call. */
   readonly endpoints: Readonly<Record<string, Endpoint>>;
+  /** Which protocol suits a translated request, where the vendor speaks several; the first unless there is a reason. */
+  readonly choose?: Provider['choose'];
   /** A catalogue file, or the path below the address where the vendor lists its models. */
   readonly models: URL | { readonly discover: string };
   /** How the key is shown to the vendor; `Authorization: Bearer` unless said otherwise. */
@@ -109,6 +114,7 @@ function providerOf(spec: ProviderSpec, base: string, credential: Readonly<Recor
     name: spec.name,
     ...(number === undefined ? {} : { credential: number }),
     endpoints: Object.fromEntries(Object.entries(spec.endpoints).map(([protocol, path]) => [protocol, below(base, path)])),
+    choose: spec.choose,
     sign: (request) => ({ ...request, headers: { ...request.headers, ...credential } }),
   };
 }

@@ -1,6 +1,9 @@
-/** Who serves a model, and by which protocol: the client's own where the provider speaks it, else the first it does. */
+/**
+ * Who serves a model, and by which protocol: the client's own where the provider speaks it, else the one its provider
+ * chooses for the request at hand, or the first it speaks.
+ */
 import type { Catalog } from './catalog.ts';
-import type { Target } from './exchange.ts';
+import type { Parsed, Target } from './exchange.ts';
 import type { Protocol } from './protocol.ts';
 import type { Registry } from './registry.ts';
 
@@ -19,10 +22,25 @@ export function targetFinder(catalog: Catalog, protocols: Registry<Protocol>): F
     if (found) return found;
     const targets = catalog.find(model).flatMap((offer) => {
       const spoken = Object.keys(offer.provider.endpoints).filter((protocol) => offer.model.protocols?.includes(protocol) ?? true);
-      const protocol = spoken.includes(client.name) ? client : spoken.flatMap((other) => protocols.find(other) ?? [])[0];
-      return protocol ? [{ ...offer, protocol }] : [];
+      if (spoken.includes(client.name)) return [{ ...offer, protocol: client }];
+      const wires = spoken.flatMap((other) => protocols.find(other) ?? []);
+      const [protocol] = wires;
+      return protocol ? [{ ...offer, protocol, ...(wires.length > 1 ? { wires } : {}) }] : [];
     });
     if (targets.length > 0) known.set(key, targets);
     return targets;
   };
+}
+
+/** The targets with the protocols that suit the request: where there is a choice at all, its provider makes it. */
+export function fitWires(targets: readonly Target[], parsed: Parsed): readonly Target[] {
+  return targets.some(({ wires }) => wires) ? targets.map((target) => fitWire(target, parsed)) : targets;
+}
+
+function fitWire(target: Target, { operation, canonical }: Parsed): Target {
+  const { wires, provider, model } = target;
+  if (!wires) return target;
+  const wanted = provider.choose?.(canonical(), model);
+  const chosen = operation === 'count' ? wires.find(({ count }) => count) : wires.find(({ name }) => name === wanted);
+  return chosen ? { ...target, protocol: chosen } : target;
 }

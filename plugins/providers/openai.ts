@@ -1,5 +1,6 @@
 /** OpenAI: chat-completions, responses and images; https://platform.openai.com/docs/api-reference. */
 import { defineProvider } from '../../core/index.ts';
+import { chooseWire } from '../shared/openai-wires.ts';
 
 export const openai = defineProvider({
   name: 'openai',
@@ -10,5 +11,6 @@ export const openai = defineProvider({
     responses: (_target, operation) => (operation === 'count' ? '/responses/input_tokens' : '/responses'),
     images: (_target, operation) => (operation === 'edit' ? '/images/edits' : '/images/generations'),
   },
+  choose: chooseWire,
   models: new URL('catalogue/openai.json', import.meta.url),
 });

@@ -1,0 +1,75 @@
+/** OpenAI speaks two protocols: the client's own where it is one of them, else the one that can say more of the request. */
+import { afterEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { definePlugin } from '../../core/index.ts';
+import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
+import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
+import { messages } from '../../plugins/protocols/messages/index.ts';
+import { responses } from '../../plugins/protocols/responses/index.ts';
+import { openai } from '../../plugins/providers/openai.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { openDoor } from '../support/tapped-vendor.ts';
+
+let running: TestGateway | undefined;
+afterEach(async () => {
+  await running?.close();
+  running = undefined;
+});
+
+/** The path of the address a call reaches. */
+async function wireOf(path: string, body: object): Promise<string> {
+  let asked = '';
+  const nobody = definePlugin({
+    name: 'nobody',
+    options: z.strictObject({}),
+    apply: (host) =>
+      host.hooks.dispatch.tapPromise('nobody', async ({ url }) => {
+        asked = new URL(url).pathname;
+        return { status: 400, headers: {}, body: (async function* () {})() };
+      }),
+  });
+  running = await startGateway({ plugins: [openDoor, chatCompletions(), responses(), messages(), generateContent(), openai({ apiKey: 'k', baseUrl: 'https://vendor.example/v1' }), nobody()] });
+  await fetch(running.url + path, { method: 'POST', headers: { 'anthropic-version': '2023-06-01' }, body: JSON.stringify(body) });
+  return asked;
+}
+
+const asks = (model: string, more: object = {}): object => ({ model, max_tokens: 2000, messages: [{ role: 'user', content: 'Hi' }], ...more });
+const look = { name: 'look', input_schema: { type: 'object' } };
+const thinking = { type: 'enabled', budget_tokens: 1024 };
+const search = { type: 'web_search_20250305', name: 'web_search' };
+const picture = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo=' } };
+const shown = [
+  { role: 'user', content: 'Look.' },
+  { role: 'assistant', content: [{ type: 'tool_use', id: 'c1', name: 'look', input: {} }] },
+  { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c1', content: [picture] }] },
+];
+
+describe('a messages client of OpenAI', () => {
+  it.each([
+    ['nothing in particular', asks('openai/gpt-5.5'), '/v1/chat/completions'],
+    ['tools', asks('openai/gpt-4.1', { tools: [look] }), '/v1/chat/completions'],
+    ['thoughts', asks('openai/gpt-5.5', { thinking }), '/v1/responses'],
+    ['thoughts of a model that has none', asks('openai/gpt-4.1', { thinking }), '/v1/chat/completions'],
+    ['a search', asks('openai/gpt-5.5', { tools: [search] }), '/v1/responses'],
+    ['a picture shown by a tool', asks('openai/gpt-4.1', { tools: [look], messages: shown }), '/v1/responses'],
+    ['stop sequences', asks('openai/gpt-4.1', { stop_sequences: ['x'] }), '/v1/chat/completions'],
+    ['stop sequences and a search', asks('openai/gpt-4.1', { stop_sequences: ['x'], tools: [search] }), '/v1/chat/completions'],
+  ])('that needs %s is answered by the wire that can', async (_need, body, wire) => {
+    expect(await wireOf('/alpha/v1/messages', body)).toBe(wire);
+  });
+
+  it('has its tokens counted by the wire that counts', async () => {
+    expect(await wireOf('/alpha/v1/messages/count_tokens', { model: 'openai/gpt-5.5', messages: [{ role: 'user', content: 'Hi' }] })).toBe('/v1/responses/input_tokens');
+  });
+});
+
+it('a generate-content client that wants several candidates gets the wire that has them', async () => {
+  const body = { contents: [{ role: 'user', parts: [{ text: 'Hi' }] }], generationConfig: { candidateCount: 2, thinkingConfig: { thinkingBudget: 0 } } };
+  expect(await wireOf('/beta/v1beta/models/openai/gpt-5.5:generateContent', body)).toBe('/v1/chat/completions');
+});
+
+it('a client of either wire keeps its own', async () => {
+  expect(await wireOf('/v1/chat/completions', { model: 'openai/gpt-5.5', messages: [{ role: 'user', content: 'Hi' }], reasoning_effort: 'high' })).toBe('/v1/chat/completions');
+  await running?.close();
+  expect(await wireOf('/v1/responses', { model: 'openai/gpt-4.1', input: 'Hi' })).toBe('/v1/responses');
+});
