@@ -80,7 +80,7 @@ export function crossReply(hooks: CoreHooks, exchange: Routed, response: Upstrea
 async function* verbatimStream(exchange: Routed, response: UpstreamResponse, tally: Tally): AsyncGenerator<Piece> {
   const { call, attempt } = exchange;
   const { upstream } = attempt.target.protocol;
-  const decoder = upstream.decodeEvents(call);
+  const decoder = upstream.decodeEvents(call, attempt.target.model);
   const rename = modelRenamer(upstream.modelPaths, attempt.target.model.id);
   const write = call.framing === 'array' ? arrayWriter(rename) : rename;
   let lastWord = '';
@@ -200,9 +200,9 @@ async function* translatedReply(protocol: Protocol, context: ReplyContext, event
   yield { text: JSON.stringify(protocol.client.encodeReply(all, context)), last: true, opening: false };
 }
 
-async function* streamedEvents(protocol: Protocol, { call }: Routed, response: UpstreamResponse, tally: Tally): AsyncGenerator<CanonicalEvent> {
+async function* streamedEvents(protocol: Protocol, { call, attempt }: Routed, response: UpstreamResponse, tally: Tally): AsyncGenerator<CanonicalEvent> {
   const reader = new SseReader();
-  const decoder = protocol.upstream.decodeEvents(call);
+  const decoder = protocol.upstream.decodeEvents(call, attempt.target.model);
   for await (const chunk of response.body) {
     if (!tally.complete) yield* counted(decodeBlocks(decoder, reader.push(chunk)), tally);
   }
@@ -228,9 +228,9 @@ function* counted(events: Iterable<CanonicalEvent>, tally: Tally): Generator<Can
   }
 }
 
-function decodeReply(protocol: Protocol, { call }: Routed, text: string): CanonicalEvent[] {
+function decodeReply(protocol: Protocol, { call, attempt }: Routed, text: string): CanonicalEvent[] {
   try {
-    return protocol.upstream.decodeReply(JSON.parse(text), call);
+    return protocol.upstream.decodeReply(JSON.parse(text), call, attempt.target.model);
   } catch (error) {
     throw new GatewayError('upstream_failed', 'The provider sent a reply that could not be read.', { cause: error });
   }

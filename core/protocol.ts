@@ -159,10 +159,10 @@ export interface UpstreamSide {
   retarget(text: string, edits: Retarget): string;
   /** Passed a canonical request and the model it is for; the answer is the wire body and what it could not say. */
   encodeRequest(request: CanonicalRequest, model: Model, outputLimit: number | undefined): EncodedRequest;
-  /** Starts a decoder for one streamed reply. */
-  decodeEvents(call: ClientCall): EventDecoder;
-  /** Passed a whole JSON reply; the answer is its events, with `response-end` only if it is complete. Throws on garbage. */
-  decodeReply(body: unknown, call: ClientCall): CanonicalEvent[];
+  /** Starts a decoder for one streamed reply of a model. */
+  decodeEvents(call: ClientCall, model?: Model): EventDecoder;
+  /** Passed a whole JSON reply of a model; the answer is its events, with `response-end` only if it is complete. Throws on garbage. */
+  decodeReply(body: unknown, call: ClientCall, model?: Model): CanonicalEvent[];
   /** Passed the status and text of a refusal; the answer is what the caller may know of it. */
   decodeError(status: number, text: string): GatewayError;
   /** Where a reply, or an event of a stream, can name its model; the first place that holds one counts. */

@@ -3,12 +3,13 @@
  * event of every stream, for metering if for nothing else, so the guards are written out by hand. Events of kinds
  * that are not in the table bring nothing that the whole item does not say again.
  */
-import { GatewayError, type CanonicalEvent, type ClientCall, type EventDecoder, type WireEvent } from '../../../core/index.ts';
+import { GatewayError, type CanonicalEvent, type ClientCall, type EventDecoder, type Model, type WireEvent } from '../../../core/index.ts';
 import { readVendorError } from '../../shared/openai-error.ts';
 import { isObject, type Fields } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { decodeFinish } from './finish.ts';
 import { ReplyItems } from './reply-items.ts';
+import { sealerOf } from './sealed.ts';
 import { ToolNames } from './tool-names.ts';
 import { decodeUsage } from './usage.ts';
 
@@ -56,8 +57,9 @@ export class ReplyDecoder implements EventDecoder {
   #started = false;
   #over = false;
 
-  constructor(call: ClientCall) {
-    this.#items = new ReplyItems((event) => void this.#events.push(event), () => (this.#names ??= new ToolNames(call.decode())));
+  constructor(call: ClientCall, model?: Model) {
+    const names = (): ToolNames => (this.#names ??= new ToolNames(call.decode()));
+    this.#items = new ReplyItems((event) => void this.#events.push(event), names, sealerOf(model?.id ?? ''));
   }
 
   push({ event, data }: WireEvent): CanonicalEvent[] {

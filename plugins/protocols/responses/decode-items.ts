@@ -9,22 +9,26 @@ import { bag, protocolName } from './bag.ts';
 import { decodeContent } from './decode-parts.ts';
 import { headForm, plainHead } from './item-head.ts';
 import type { ReadItem } from './read-items.ts';
-import { readSealed, type Sealed } from './sealed.ts';
+import { readSealed, sealerOf, type Sealed } from './sealed.ts';
 import type { ToolNames } from './tool-names.ts';
 import type { WireCallOutput, WireCustomCall, WireFunctionCall, WireImageCall, WireMessage, WireReasoning } from './wire.ts';
 
 interface Reading {
   readonly names: ToolNames;
+  /** Whose sealed state it is that stands in no envelope. */
+  readonly sealer: string;
   /** State that belongs to tool calls, by their ids. */
   readonly sealed: ReadonlyMap<string, readonly Opaque[]>;
 }
 
-export function decodeItems(items: readonly ReadItem[], names: ToolNames): Turn[] {
-  const reading: Reading = { names, sealed: sealedCalls(items) };
+/** Passed the items, the names of the request's tools, and the model it asks. */
+export function decodeItems(items: readonly ReadItem[], names: ToolNames, model: string): Turn[] {
+  const sealer = sealerOf(model);
+  const reading: Reading = { names, sealer, sealed: sealedCalls(items, sealer) };
   const turns: Turn[] = [];
   for (const [index, read] of items.entries()) {
     const last = turns.at(-1);
-    if (belongsBefore(read, last)) continue;
+    if (belongsBefore(read, last, sealer)) continue;
     const turn = decodeItem(read, `input[${index}]`, reading);
     if (!turn) continue;
     if (last?.role === 'assistant' && turn.role === 'assistant' && last.blocks.length > 0 && turn.blocks.length > 0) last.blocks.push(...turn.blocks);
@@ -33,13 +37,13 @@ export function decodeItems(items: readonly ReadItem[], names: ToolNames): Turn[
   return turns;
 }
 
-function sealedOf(read: ReadItem): Sealed | undefined {
-  return read.kind === 'reasoning' && read.item.encrypted_content ? readSealed(read.item.encrypted_content) : undefined;
+function sealedOf(read: ReadItem, sealer: string): Sealed | undefined {
+  return read.kind === 'reasoning' && read.item.encrypted_content ? readSealed(read.item.encrypted_content, sealer) : undefined;
 }
 
 /** Gives the state of text or a picture back to it; whether the item was such state. */
-function belongsBefore(read: ReadItem, last: Turn | undefined): boolean {
-  const sealed = sealedOf(read);
+function belongsBefore(read: ReadItem, last: Turn | undefined, sealer: string): boolean {
+  const sealed = sealedOf(read, sealer);
   if (sealed?.owner !== 'block') return false;
   const block = last?.role === 'assistant' ? last.blocks.at(-1) : undefined;
   if (block?.type !== 'text' && block?.type !== 'media') return false;
@@ -47,10 +51,10 @@ function belongsBefore(read: ReadItem, last: Turn | undefined): boolean {
   return true;
 }
 
-function sealedCalls(items: readonly ReadItem[]): Map<string, Opaque[]> {
+function sealedCalls(items: readonly ReadItem[], sealer: string): Map<string, Opaque[]> {
   const calls = new Map<string, Opaque[]>();
   for (const read of items) {
-    const { opaque, owner } = sealedOf(read) ?? {};
+    const { opaque, owner } = sealedOf(read, sealer) ?? {};
     if (opaque && typeof owner === 'object') calls.set(owner.call, [...(calls.get(owner.call) ?? []), opaque]);
   }
   return calls;
@@ -66,7 +70,7 @@ function decodeItem(read: ReadItem, at: string, reading: Reading): Turn | undefi
     case 'call-output':
       return { role: 'tool', blocks: [decodeOutput(read.item, at)], at };
     case 'reasoning': {
-      const block = decodeReasoning(read.item, at);
+      const block = decodeReasoning(read.item, at, reading.sealer);
       return block && acted(block, at);
     }
     case 'image-call':
@@ -133,9 +137,9 @@ export const partBreak = '\n\n';
 const partFields = new Set(['type', 'text']);
 
 /** Undefined for an item that only brought the state of a tool call. */
-function decodeReasoning(item: WireReasoning, at: string): Block | undefined {
+function decodeReasoning(item: WireReasoning, at: string, sealer: string): Block | undefined {
   const { summary, content, encrypted_content: encrypted } = item;
-  const sealed = encrypted ? readSealed(encrypted) : undefined;
+  const sealed = encrypted ? readSealed(encrypted, sealer) : undefined;
   if (typeof sealed?.owner === 'object') return undefined;
   const raw = !summary?.length && content?.length;
   const parts = (raw ? content : summary) ?? [];

@@ -56,8 +56,8 @@ function decodeInstructions({ instructions }: WireRequest): Turn[] {
   return [{ role: 'system', blocks: [{ type: 'text', text: instructions, at }], at, ...bag.keep({}, ['instructions']) }];
 }
 
-function decodeInput({ input }: WireRequest, items: ReadRequest['items'], names: ToolNames): Turn[] {
-  if (typeof input !== 'string') return decodeItems(items, names);
+function decodeInput({ input, model }: WireRequest, items: ReadRequest['items'], names: ToolNames): Turn[] {
+  if (typeof input !== 'string') return decodeItems(items, names, model);
   return [{ role: 'user', blocks: [{ type: 'text', text: input, at: 'input' }], at: 'input', ...bag.keep({}, ['input']) }];
 }
 

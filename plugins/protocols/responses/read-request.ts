@@ -8,8 +8,10 @@ import { envelopeMark } from '../../shared/envelope.ts';
 import { preferencesOf } from '../../shared/provider-object.ts';
 import { isObject, type Fields } from '../../shared/vendor-bag.ts';
 import { badField, checkWire } from '../../shared/wire-check.ts';
+import { nativeVendor } from './bag.ts';
 import { decodeRequest } from './decode-request.ts';
 import { readItems, readTools, type AssistantItems, type ReadItem, type ReadTool } from './read-items.ts';
+import { isNativeSeal, sealerOf } from './sealed.ts';
 import { requestWire, type WireContent, type WireRequest } from './wire.ts';
 
 /** A body whose items and tools are read as well. */
@@ -43,7 +45,7 @@ export class ResponsesCall implements ClientCall {
     this.outputLimit = wire.max_output_tokens ?? undefined;
     this.size = sizeOf(items, text);
     this.preferences = preferencesOf(wire.provider);
-    this.carriesState = text.includes(envelopeMark);
+    this.carriesState = text.includes(envelopeMark) || isSealedElsewhere(read);
     this.truncates = wire.truncation === 'auto';
     this.settings = wire;
     this.#read = read;
@@ -53,6 +55,12 @@ export class ResponsesCall implements ClientCall {
     this.#request ??= decodeRequest(this.#read);
     return this.#request;
   }
+}
+
+/** Whether it gives one vendor's thoughts back to another, as a conversation that moved does. */
+function isSealedElsewhere({ wire, items }: ReadRequest): boolean {
+  if (sealerOf(wire.model) === nativeVendor) return false;
+  return items.some((read) => read.kind === 'reasoning' && isNativeSeal(read.item.encrypted_content ?? ''));
 }
 
 /** Throws `invalid_request` or `unsupported_parameter` naming the field at fault. */

@@ -50,6 +50,7 @@ function list(value: unknown): readonly unknown[] {
 export class ReplyItems {
   readonly #emit: (event: CanonicalEvent) => void;
   readonly #names: () => ToolNames;
+  readonly #sealer: string;
   readonly #items = new Map<number, Item>();
   /** State of tool calls, which comes in an item of its own. */
   readonly #sealed = new Map<string, Opaque[]>();
@@ -58,9 +59,11 @@ export class ReplyItems {
   calls = false;
   refusal = false;
 
-  constructor(emit: (event: CanonicalEvent) => void, names: () => ToolNames) {
+  /** `sealer` is whose sealed state it is that stands in no envelope. */
+  constructor(emit: (event: CanonicalEvent) => void, names: () => ToolNames, sealer: string) {
     this.#emit = emit;
     this.#names = names;
+    this.#sealer = sealer;
   }
 
   get any(): boolean {
@@ -199,7 +202,7 @@ export class ReplyItems {
       }
     }
     const encrypted = word(wire['encrypted_content']);
-    const sealed = encrypted === '' ? undefined : readSealed(encrypted);
+    const sealed = encrypted === '' ? undefined : readSealed(encrypted, this.#sealer);
     if (sealed && typeof sealed.owner === 'object') this.#sealed.set(sealed.owner.call, [...(this.#sealed.get(sealed.owner.call) ?? []), sealed.opaque]);
     else if (sealed) this.#end(item.block ?? this.#start('reasoning'), [sealed.opaque]);
     else if (item.block !== undefined) this.#end(item.block);

@@ -20,9 +20,27 @@ export interface Sealed {
   readonly owner: Owner;
 }
 
-export function readSealed(content: string): Sealed {
+/** Vendors beside the native one that seal what their models think, by the owners of the models. */
+const otherSealers: ReadonlySet<string> = new Set(['xai']);
+
+/** Who seals what a model thinks. */
+export function sealerOf(model: string): string {
+  const owner = model.slice(0, Math.max(0, model.indexOf('/')));
+  return otherSealers.has(owner) ? owner : nativeVendor;
+}
+
+/** OpenAI seals in Fernet tokens, which all begin alike. */
+const fernet = /^gAAAA/;
+
+/** Whether the content is the native vendor's beyond doubt. */
+export function isNativeSeal(content: string): boolean {
+  return fernet.test(content);
+}
+
+/** Passed whose it is where it stands in no envelope. */
+export function readSealed(content: string, sealer: string): Sealed {
   const opaque = unseal(content);
-  if (!opaque) return { opaque: { vendor: nativeVendor, kind: nativeKind, value: content }, owner: undefined };
+  if (!opaque) return { opaque: { vendor: isNativeSeal(content) ? nativeVendor : sealer, kind: nativeKind, value: content }, owner: undefined };
   const at = opaque.kind.indexOf(mark);
   if (at < 0) return { opaque, owner: undefined };
   const owner = opaque.kind.slice(at + mark.length);

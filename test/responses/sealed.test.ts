@@ -1,0 +1,52 @@
+/** Sealed thoughts are given back to whoever sealed them: OpenAI and xAI both speak this wire, and neither opens the other's. */
+import { describe, expect, it } from 'vitest';
+import { protocol } from '../../plugins/protocols/responses/index.ts';
+import { families, readCall } from '../support/families.ts';
+import { callWith, modelWith } from './bodies.ts';
+
+const grok = modelWith({ id: 'xai/grok-4.3' });
+const reply = {
+  id: 'resp_1', object: 'response', created_at: 1, status: 'completed', model: 'grok-4.3',
+  output: [
+    { id: 'rs_1', type: 'reasoning', summary: [{ type: 'summary_text', text: 'Hm.' }], encrypted_content: 'bm90IGZlcm5ldA' },
+    { id: 'fc_1', type: 'function_call', status: 'completed', call_id: 'call_1', name: 'look', arguments: '{}' },
+  ],
+};
+const ask = { model: 'xai/grok-4.3', max_tokens: 100, messages: [{ role: 'user', content: 'Look.' }], tools: [{ name: 'look', input_schema: { type: 'object' } }] };
+
+function sealedIn(body: unknown): unknown[] {
+  const items: unknown = typeof body === 'object' && body !== null && 'input' in body ? body.input : [];
+  return Array.isArray(items) ? items.flatMap((item: object) => ('encrypted_content' in item ? [item.encrypted_content] : [])) : [];
+}
+
+describe('what xAI sealed', () => {
+  const events = protocol.upstream.decodeReply(reply, readCall('messages', ask), grok);
+  const said = families.messages.protocol.client.encodeReply(events, { id: 'k', model: grok.id, created: 1, call: readCall('messages', ask) });
+  const content: unknown = typeof said === 'object' && said !== null && 'content' in said ? said.content : undefined;
+  const next = { ...ask, messages: [...ask.messages, { role: 'assistant', content }, { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'call_1', content: 'Seen.' }] }] };
+  const request = readCall('messages', next).decode();
+
+  it('comes back to xAI, byte for byte, through a client of another protocol', () => {
+    expect(sealedIn(protocol.upstream.encodeRequest(request, grok, undefined).body)).toEqual(['bm90IGZlcm5ldA']);
+  });
+
+  it('is never sent to OpenAI, and told as lost', () => {
+    const { body, losses } = protocol.upstream.encodeRequest(request, modelWith({ id: 'openai/gpt-5.5' }), undefined);
+    expect([sealedIn(body), losses.map(({ code }) => code)]).toEqual([[], ['state']]);
+  });
+});
+
+describe('a conversation that moved from OpenAI to xAI', () => {
+  const input = [{ role: 'user', content: 'Hi' }, { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'gAAAAABn' }, { role: 'assistant', content: 'Ahoy' }, { role: 'user', content: 'Go on' }];
+
+  it('leaves the verbatim lane, and its sealed thoughts behind', () => {
+    const call = callWith({ model: 'xai/grok-4.3', input });
+    expect(call.carriesState).toBe(true);
+    expect(sealedIn(protocol.upstream.encodeRequest(call.decode(), grok, undefined).body)).toEqual([]);
+  });
+
+  it('stays there while it is at home', () => {
+    expect(callWith({ model: 'openai/gpt-5.5', input }).carriesState).toBe(false);
+    expect(callWith({ model: 'xai/grok-4.3', input: [{ ...input[1], encrypted_content: 'bm90IGZlcm5ldA' }, input[3]] }).carriesState).toBe(false);
+  });
+});
