@@ -1,0 +1,114 @@
+/**
+ * Runs the operations of one turn in one transaction, in the order they were asked. Reservations and ends that
+ * follow one another are done together; what comes seldom is done one by one.
+ */
+import type { Client } from 'pg';
+import type { Answer, Argument, Operation, OperationName } from '../sqlite/operations.ts';
+import { Calls } from './calls.ts';
+import { sweep } from './claims.ts';
+import { isUnsure, queryOn, statements, type Query } from './connection.ts';
+import { beat, expire, recover } from './owners.ts';
+import { changeKey, createAccount, createKey, credit, rotateKey } from './people.ts';
+
+const sql = statements('batch', {
+  begin: 'BEGIN',
+  commit: 'COMMIT',
+  rollback: 'ROLLBACK',
+  addPrice: 'INSERT INTO prices (version, rates, created) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
+});
+
+export type CallName = 'reserve' | 'settle';
+export type Seldom = 'beat' | 'recover' | 'expire' | 'definePrice' | 'sweep' | 'createAccount' | 'credit' | 'createKey' | 'changeKey' | 'rotateKey';
+/** An operation that writes. */
+export type Write = Operation<CallName | Seldom>;
+type Handler<Name extends OperationName> = (query: Query, argument: Argument<Name>, owner: string) => Promise<Answer<Name>>;
+
+const handlers: { readonly [Name in Seldom]: Handler<Name> } = {
+  beat,
+  recover,
+  expire,
+  sweep,
+  createAccount,
+  credit,
+  createKey,
+  changeKey,
+  rotateKey,
+  async definePrice(query, { version, rates, at }) {
+    await query(sql.addPrice, [version, rates, at]);
+  },
+};
+
+/** The transaction failed, and nothing of it was written; or, where `isUnsure`, its end was asked for and nobody knows. */
+export class BatchError extends Error {
+  override readonly name = 'BatchError';
+  readonly isUnsure: boolean;
+
+  constructor(cause: unknown, isUnsure: boolean) {
+    super('a batch was not written', { cause });
+    this.isUnsure = isUnsure;
+  }
+}
+
+function isCall(operation: Write): operation is Operation<CallName> {
+  return operation.name === 'reserve' || operation.name === 'settle';
+}
+
+async function runCalls(query: Query, owner: string, operations: readonly Operation<CallName>[]): Promise<unknown[]> {
+  const reserves = operations.flatMap((operation) => (operation.name === 'reserve' ? [operation.argument] : []));
+  const calls = await Calls.find(query, owner, {
+    accounts: reserves.map(({ account }) => account),
+    keys: reserves.map(({ key }) => key),
+    claims: reserves.flatMap(({ claim }) => claim?.name ?? []),
+    calls: operations.flatMap((operation) => (operation.name === 'settle' ? [operation.argument.id] : [])),
+  });
+  const answers = operations.map((operation) => (operation.name === 'reserve' ? calls.reserve(operation.argument) : calls.settle(operation.argument)));
+  calls.write();
+  return answers;
+}
+
+function runOne<Name extends Seldom>(query: Query, owner: string, { name, argument }: { readonly name: Name; readonly argument: Argument<Name> }): Promise<unknown> {
+  const handler: Handler<Name> = handlers[name];
+  return handler(query, argument, owner);
+}
+
+async function runAll(query: Query, owner: string, operations: readonly Write[]): Promise<unknown[]> {
+  const answers: unknown[] = [];
+  while (answers.length < operations.length) {
+    const rest = operations.slice(answers.length);
+    const other = rest.findIndex((each) => !isCall(each));
+    const calls = rest.slice(0, other < 0 ? rest.length : other).filter(isCall);
+    if (calls.length > 0) answers.push(...(await runCalls(query, owner, calls)));
+    const next = rest[calls.length];
+    if (next && !isCall(next)) answers.push(await runOne(query, owner, next));
+  }
+  return answers;
+}
+
+/** The answers, in the order of the operations; throws a `BatchError`. */
+export async function runBatch(client: Client, owner: string, operations: readonly Write[]): Promise<unknown[]> {
+  const send = queryOn(client);
+  const sent: Promise<unknown>[] = [];
+  // Not every statement is waited for before the next is sent: the first that failed is found at the end.
+  const query: Query = (statement, values) => {
+    const answer = send(statement, values);
+    answer.catch(() => undefined);
+    sent.push(answer);
+    return answer;
+  };
+  void query(sql.begin);
+  try {
+    const answers = await runAll(query, owner, operations);
+    const commit = query(sql.commit);
+    try {
+      await Promise.all(sent);
+      return answers;
+    } catch (error) {
+      const [ended] = await Promise.allSettled([commit]);
+      throw new BatchError(error, ended.status === 'rejected' && isUnsure(ended.reason));
+    }
+  } catch (error) {
+    if (error instanceof BatchError) throw error;
+    await query(sql.rollback).catch(() => undefined);
+    throw new BatchError(error, false);
+  }
+}

@@ -1,0 +1,118 @@
+/** The PostgreSQL store: one database for any number of machines. One connection of each process writes, a few others read. */
+import { randomBytes } from 'node:crypto';
+import { Client, Pool, type PoolClient } from 'pg';
+import { unavailable } from '../sqlite/queue.ts';
+import type { Store } from '../store.ts';
+import { auditor } from './auditing.ts';
+import { findClaim } from './claims.ts';
+import { faultOf, queryOn, statements, type Query } from './connection.ts';
+import { migrate } from './migrations.ts';
+import { migrating, reading, type Address } from './options.ts';
+import { owners } from './owners.ts';
+import { balance, findKey, listAccounts, listKeys } from './people.ts';
+import { entries, listPending, totals, usage } from './reports.ts';
+import { Session } from './session.ts';
+import { Writer, type GroupListener } from './writer.ts';
+
+export interface PostgresOptions extends Address {
+  /** Marks the reservations made here; made up unless given. */
+  readonly owner?: string;
+  /** How many connections read at most; one more writes. */
+  readonly connections?: number;
+  readonly onGroup?: GroupListener;
+}
+
+const sql = statements('open', { durability: 'SHOW synchronous_commit' });
+
+/** Brings the tables up to date. Throws where commits are not durable: all that is promised rests on them. */
+async function prepare(address: Address): Promise<void> {
+  const client = new Client(migrating(address));
+  await client.connect();
+  try {
+    const [row] = await queryOn(client)(sql.durability);
+    if (row?.['synchronous_commit'] === 'off') throw new Error('synchronous_commit is off, and a commit has to be on disk when it is answered');
+    await migrate(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** Connections that read: each is one caller's while it has it. */
+class Readers {
+  readonly #pool: Pool;
+
+  constructor(address: Address, connections: number) {
+    this.#pool = new Pool(reading(address, connections));
+    // One that is lost while nobody uses it is replaced when it is wanted.
+    this.#pool.on('error', () => undefined);
+  }
+
+  async read<Result>(work: (query: Query) => Promise<Result>): Promise<Result> {
+    let client: PoolClient | undefined;
+    try {
+      client = await this.#pool.connect();
+      const result = await work(queryOn(client));
+      client.release();
+      return result;
+    } catch (thrown) {
+      // What is left of its transaction ends with it.
+      client?.release(true);
+      const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+      throw client && faultOf(error) !== 'database' ? error : unavailable(error);
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#pool.end();
+  }
+}
+
+function madeUp(): string {
+  return `${process.pid}-${randomBytes(6).toString('hex')}`;
+}
+
+/** Rejects with the reason where the database cannot be used; the reason never tells the password. */
+export async function openPostgres({ url, owner = madeUp(), connections = 4, onGroup = () => undefined }: PostgresOptions): Promise<Store> {
+  const session = new Session({ url }, owner);
+  try {
+    await prepare({ url });
+    await session.connect();
+  } catch (error) {
+    const { host, pathname } = new URL(url);
+    throw new Error(`the ledger ${host}${pathname} cannot be opened: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+  }
+  const writer = new Writer(session, onGroup);
+  const readers = new Readers({ url }, connections);
+  const audit = auditor();
+  return {
+    owner,
+    reserve: (request) => writer.ask({ name: 'reserve', argument: request }),
+    settle: (settlement) => writer.ask({ name: 'settle', argument: settlement }),
+    beat: (beat) => writer.ask({ name: 'beat', argument: beat }),
+    owners: () => readers.read(owners),
+    recover: (request) => writer.ask({ name: 'recover', argument: request }),
+    expire: (request) => writer.ask({ name: 'expire', argument: request }),
+    definePrice: (price) => writer.ask({ name: 'definePrice', argument: price }),
+    findClaim: (request) => readers.read((query) => findClaim(query, request)),
+    sweep: (request) => writer.ask({ name: 'sweep', argument: request }),
+    balance: (account) => readers.read((query) => balance(query, account)),
+    createAccount: (account) => writer.ask({ name: 'createAccount', argument: account }),
+    listAccounts: (page) => readers.read((query) => listAccounts(query, page)),
+    credit: (credit) => writer.ask({ name: 'credit', argument: credit }),
+    createKey: (key) => writer.ask({ name: 'createKey', argument: key }),
+    findKey: (hash) => readers.read((query) => findKey(query, hash)),
+    listKeys: (page) => readers.read((query) => listKeys(query, page)),
+    changeKey: (change) => writer.ask({ name: 'changeKey', argument: change }),
+    rotateKey: (rotation) => writer.ask({ name: 'rotateKey', argument: rotation }),
+    entries: (wanted) => readers.read((query) => entries(query, wanted)),
+    usage: (wanted) => readers.read((query) => usage(query, wanted)),
+    listPending: (page) => readers.read((query) => listPending(query, page)),
+    totals: () => readers.read(totals),
+    audit: () => readers.read(audit),
+    health: () => session.failure,
+    async close() {
+      await writer.close();
+      await readers.close();
+    },
+  };
+}

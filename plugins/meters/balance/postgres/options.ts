@@ -1,0 +1,43 @@
+/** How connections are made: where to, with the ledger's own tables, and never to wait for long. */
+import type { ClientConfig, PoolConfig } from 'pg';
+import { schema } from './migrations.ts';
+import { typeParsers } from './values.ts';
+
+export interface Address {
+  /** `postgres://user:password@host:port/database`. */
+  readonly url: string;
+}
+
+/** Milliseconds. The server gives up before the client does, so that the client is told what became of its statement. */
+const patience = { connect: 3000, statement: 3000, idleInTransaction: 2000, answer: 4000 };
+
+function connecting({ url }: Address): ClientConfig {
+  const address = new URL(url);
+  const stated = address.searchParams.get('options');
+  address.searchParams.set('options', `${stated ?? ''} -c search_path=${schema}`.trim());
+  return {
+    connectionString: address.href,
+    types: typeParsers,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 5000,
+    connectionTimeoutMillis: patience.connect,
+    statement_timeout: patience.statement,
+    query_timeout: patience.answer,
+    idle_in_transaction_session_timeout: patience.idleInTransaction,
+  };
+}
+
+/** For changing the tables, which may take its time. */
+export function migrating(address: Address): ClientConfig {
+  return { ...connecting(address), application_name: 'tollgate migrations', statement_timeout: 0, query_timeout: 0, idle_in_transaction_session_timeout: 0 };
+}
+
+/** For the one connection that writes: its statements do not wait for each other's answers. */
+export function writing(address: Address, owner: string): ClientConfig & { readonly application_name: string } {
+  // The server keeps 63 bytes of it.
+  return { ...connecting(address), application_name: `tollgate ${owner}`.slice(0, 63), pipeline: true };
+}
+
+export function reading(address: Address, connections: number): PoolConfig {
+  return { ...connecting(address), application_name: 'tollgate reads', max: connections, idleTimeoutMillis: 30_000 };
+}

@@ -1,0 +1,55 @@
+/** Who is alive, how far their calls have come, and what becomes of the calls of those who are not. */
+import { ownerOf } from '../records.ts';
+import { count, text } from '../rows.ts';
+import type { Beat, OwnerRecord, RecoveredCall, RecoverRequest, Store } from '../store.ts';
+import { Calls } from './calls.ts';
+import { statements, type Query } from './connection.ts';
+import { recordset } from './values.ts';
+
+const sql = statements('owners', {
+  beat: 'INSERT INTO owners (owner, beat, lease) VALUES ($1, 1, $2) ON CONFLICT (owner) DO UPDATE SET beat = owners.beat + 1, lease = excluded.lease',
+  progress: `
+    UPDATE pending SET sent = come.sent, delivered = come.delivered, owed = come.owed, model = come.model, provider = come.provider, price = come.price,
+      input = come.input, output = come.output, usage = come.usage, costs = come.costs, attempts = come.attempts
+    FROM json_populate_recordset(NULL::pending, $1) come WHERE pending.call = come.call`,
+  owners: `
+    SELECT names.owner, coalesce(beat, 0) AS beat, coalesce(lease, 0) AS lease, (SELECT count(*) FROM pending WHERE pending.owner = names.owner) AS pending
+    FROM (SELECT owner FROM owners UNION SELECT owner FROM pending) names LEFT JOIN owners ON owners.owner = names.owner ORDER BY names.owner`,
+  // Locked, so that a beat which comes now waits, and finds its calls ended.
+  beatOf: 'SELECT beat FROM owners WHERE owner = $1 FOR UPDATE',
+  pendingOf: 'SELECT call FROM pending WHERE owner = $1 ORDER BY number LIMIT $2',
+  dropOwner: 'DELETE FROM owners WHERE owner = $1',
+  pendingBefore: 'SELECT call FROM pending WHERE created < $1 ORDER BY number LIMIT $2',
+});
+
+export async function beat(query: Query, { lease, progress }: Beat, owner: string): Promise<void> {
+  await query(sql.beat, [owner, lease]);
+  if (progress.length > 0) await query(sql.progress, [recordset(progress.map(({ id, ...come }) => ({ call: id, ...come })))]);
+}
+
+export async function owners(query: Query): Promise<readonly OwnerRecord[]> {
+  const rows = await query(sql.owners);
+  return rows.map(ownerOf);
+}
+
+async function withCalls<Result>(query: Query, owner: string, ids: readonly string[], work: (calls: Calls) => Result): Promise<Result> {
+  const calls = await Calls.find(query, owner, { accounts: [], keys: [], claims: [], calls: ids });
+  const result = work(calls);
+  await Promise.all(calls.write());
+  return result;
+}
+
+export async function recover(query: Query, { owner, beat, limit, at }: RecoverRequest, by: string): Promise<readonly RecoveredCall[]> {
+  const [row] = await query(sql.beatOf, [owner]);
+  if ((row ? count(row, 'beat') : 0) !== beat) return [];
+  const rows = await query(sql.pendingOf, [owner, limit]);
+  const ids = rows.map((found) => text(found, 'call'));
+  if (ids.length < limit) await query(sql.dropOwner, [owner]);
+  return withCalls(query, by, ids, (calls) => ids.flatMap((id) => calls.recover(id, at) ?? []));
+}
+
+export async function expire(query: Query, { before, limit, at }: Parameters<Store['expire']>[0], by: string): Promise<readonly string[]> {
+  const rows = await query(sql.pendingBefore, [before, limit]);
+  const ids = rows.map((row) => text(row, 'call'));
+  return withCalls(query, by, ids, (calls) => ids.filter((id) => calls.expire(id, at)));
+}

@@ -1,0 +1,13 @@
+/** How values cross between PostgreSQL and the store: whole numbers as BigInt, many rows as one parameter of JSON. */
+import { types, type CustomTypesConfig } from 'pg';
+
+const wholeNumbers: readonly number[] = [types.builtins.INT2, types.builtins.INT4, types.builtins.INT8];
+
+export const typeParsers: CustomTypesConfig = {
+  getTypeParser: (oid, format) => (wholeNumbers.includes(oid) && format !== 'binary' ? BigInt : types.getTypeParser(oid, format)),
+};
+
+/** For `json_populate_recordset`: a column that is not named is null. */
+export function recordset(rows: readonly object[]): string {
+  return JSON.stringify(rows, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value));
+}

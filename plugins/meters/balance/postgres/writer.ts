@@ -1,0 +1,42 @@
+/** Asks the session for writes: those of one turn travel together, and what is asked while they are on their way travels next. */
+import type { Answer } from '../sqlite/operations.ts';
+import { Queue, unavailable, type GroupAnswer } from '../sqlite/queue.ts';
+import type { Write } from './batch.ts';
+import type { Session } from './session.ts';
+
+/** Told of each group of writes when it is answered. */
+export type GroupListener = (group: GroupAnswer) => void;
+
+export class Writer {
+  readonly #session: Session;
+  readonly #queue: Queue<Write>;
+  readonly #onGroup: GroupListener;
+  #isClosed = false;
+  #drained: (() => void) | undefined;
+
+  constructor(session: Session, onGroup: GroupListener) {
+    this.#session = session;
+    this.#onGroup = onGroup;
+    this.#queue = new Queue('writes', (_, operations) => void this.#send(operations));
+    this.#queue.release();
+  }
+
+  /** Asks for one operation; rejects with `ledger_unavailable` where the database cannot be used. */
+  ask<Name extends Write['name']>(operation: Write & { readonly name: Name }): Promise<Answer<Name>> {
+    return new Promise((resolve, reject) => {
+      if (this.#isClosed) return reject(unavailable(new Error('it was closed')));
+      this.#queue.add({ operation, resolve, reject });
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    if (!this.#queue.idle) await new Promise<void>((resolve) => { this.#drained = resolve; });
+    await this.#session.close();
+  }
+
+  async #send(operations: readonly Write[]): Promise<void> {
+    this.#onGroup(this.#queue.answered(await this.#session.write(operations)));
+    if (this.#queue.idle) this.#drained?.();
+  }
+}

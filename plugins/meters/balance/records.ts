@@ -1,0 +1,152 @@
+/** Rows of the tables as the store answers them, whatever database they come from. */
+import { z } from 'zod';
+import type { PendingRow } from './audit.ts';
+import { count, flag, integer, maybe, text, word, type Row } from './rows.ts';
+import {
+  creditKinds, entryKinds, type AccountRecord, type Balance, type ClaimRecord, type Entry, type KeyRecord, type OwnerRecord, type PendingRecord,
+  type Progress, type StoredOutcome, type Totals, type UsageGroup, type UsageRow,
+} from './store.ts';
+
+export function balanceOf(row: Row): Balance {
+  return { total: integer(row, 'total'), used: integer(row, 'used'), pending: integer(row, 'pending') };
+}
+
+export function accountOf(row: Row): AccountRecord {
+  return { ...balanceOf(row), name: text(row, 'name'), created: count(row, 'created') };
+}
+
+const modelsSchema = z.array(z.string());
+
+/** Of a key, joined with its root and its account. */
+export function keyOf(row: Row): KeyRecord {
+  return {
+    id: text(row, 'id'),
+    hash: text(row, 'hash'),
+    lastFour: text(row, 'last_four'),
+    name: text(row, 'name'),
+    kind: word(['user', 'operator'])(row, 'kind'),
+    account: maybe(row, 'account_name', text),
+    spendCap: maybe(row, 'spend_cap', integer),
+    models: maybe(row, 'models', (from, column) => modelsSchema.parse(JSON.parse(text(from, column)))),
+    expires: maybe(row, 'expires', count),
+    callsPerMinute: maybe(row, 'calls_per_minute', count),
+    disabled: flag(row, 'disabled'),
+    created: count(row, 'created'),
+    used: integer(row, 'root_used'),
+    pending: integer(row, 'root_pending'),
+    rotatedTo: maybe(row, 'rotated_to', text),
+  };
+}
+
+const flags = ['recovered', 'late', 'suspect'] as const;
+
+/** Of an entry, joined with its account and the entry that reserved. */
+export function entryOf(row: Row): Entry {
+  const noted = text(row, 'flags').split(' ');
+  return {
+    number: count(row, 'number'),
+    kind: word(entryKinds)(row, 'kind'),
+    account: text(row, 'account_name'),
+    at: count(row, 'at'),
+    credits: integer(row, 'credits'),
+    available: integer(row, 'available'),
+    reserved: integer(row, 'reserved'),
+    revenue: integer(row, 'revenue'),
+    call: maybe(row, 'call_id', text),
+    key: maybe(row, 'key', text),
+    reservation: maybe(row, 'reservation', count),
+    source: maybe(row, 'source', word(creditKinds)),
+    reference: maybe(row, 'reference', text),
+    reason: maybe(row, 'reason', text),
+    basis: maybe(row, 'basis', word(['usage', 'estimate', 'none'])),
+    model: maybe(row, 'model', text),
+    provider: maybe(row, 'provider', text),
+    price: maybe(row, 'price', text),
+    input: count(row, 'input'),
+    output: count(row, 'output'),
+    usage: maybe(row, 'usage', text),
+    costs: maybe(row, 'costs', text),
+    attempts: count(row, 'attempts'),
+    flags: flags.filter((each) => noted.includes(each)),
+  };
+}
+
+export function progressOf(row: Row): Progress {
+  return {
+    id: text(row, 'call'),
+    sent: flag(row, 'sent'),
+    delivered: count(row, 'delivered'),
+    owed: integer(row, 'owed'),
+    model: maybe(row, 'model', text),
+    provider: maybe(row, 'provider', text),
+    price: maybe(row, 'price', text),
+    input: count(row, 'input'),
+    output: count(row, 'output'),
+    usage: text(row, 'usage'),
+    costs: text(row, 'costs'),
+    attempts: count(row, 'attempts'),
+  };
+}
+
+/** Of a reservation that has not ended, joined with its account. */
+export function pendingOf(row: Row): PendingRecord {
+  return {
+    call: text(row, 'call'),
+    account: text(row, 'account_name'),
+    key: text(row, 'key'),
+    amount: integer(row, 'amount'),
+    owner: text(row, 'owner'),
+    created: count(row, 'created'),
+    sent: flag(row, 'sent'),
+    delivered: count(row, 'delivered'),
+  };
+}
+
+export function pendingRowOf(row: Row): PendingRow {
+  return { call: text(row, 'call'), number: count(row, 'number'), account: text(row, 'account_name'), amount: integer(row, 'amount') };
+}
+
+export function ownerOf(row: Row): OwnerRecord {
+  return { owner: text(row, 'owner'), beat: count(row, 'beat'), lease: count(row, 'lease'), pending: count(row, 'pending') };
+}
+
+const headersSchema = z.record(z.string(), z.string());
+
+function outcomeOf(row: Row): StoredOutcome | undefined {
+  const { body } = row;
+  if (!(body instanceof Uint8Array)) return undefined;
+  const headers = headersSchema.parse(JSON.parse(text(row, 'headers')));
+  return { status: count(row, 'status'), headers, body: new Uint8Array(body), whole: flag(row, 'whole') };
+}
+
+export function claimOf(row: Row): ClaimRecord {
+  return {
+    name: text(row, 'name'),
+    fingerprint: text(row, 'fingerprint'),
+    expires: count(row, 'expires'),
+    call: text(row, 'call'),
+    state: word(['running', 'done'])(row, 'state'),
+    outcome: outcomeOf(row),
+  };
+}
+
+/** Of a usage report's row; `by` names the columns it was grouped by. */
+export function usageOf(row: Row, by: readonly UsageGroup[]): UsageRow {
+  return {
+    ...Object.fromEntries(by.map((group) => [group, text(row, `group_${group}`)])),
+    calls: count(row, 'calls'),
+    input: count(row, 'input'),
+    output: count(row, 'output'),
+    cost: integer(row, 'cost'),
+  };
+}
+
+export function totalsOf(row: Row): Totals {
+  return {
+    accounts: count(row, 'accounts'),
+    keys: count(row, 'keys'),
+    pendingCalls: count(row, 'calls'),
+    pendingAmount: integer(row, 'amount'),
+    oldestPending: maybe(row, 'oldest', count),
+  };
+}

@@ -1,0 +1,39 @@
+/** Reads columns of a database's rows as what the tables say they are. Integers come as BigInt from either database. */
+export type Row = Readonly<Record<string, unknown>>;
+
+export function integer(row: Row, column: string): bigint {
+  const value = row[column];
+  if (typeof value !== 'bigint') throw new TypeError(`column ${column} holds no integer`);
+  return value;
+}
+
+/** An integer that is no amount of money: a time, a count, a place. */
+export function count(row: Row, column: string): number {
+  return Number(integer(row, column));
+}
+
+export function text(row: Row, column: string): string {
+  const value = row[column];
+  if (typeof value !== 'string') throw new TypeError(`column ${column} holds no text`);
+  return value;
+}
+
+/** A yes or no: 1 or 0 where the database knows no other. */
+export function flag(row: Row, column: string): boolean {
+  const value = row[column];
+  return typeof value === 'boolean' ? value : integer(row, column) === 1n;
+}
+
+/** One of the words a column may hold. */
+export function word<const Known extends string>(known: readonly Known[]): (row: Row, column: string) => Known {
+  return (row, column) => {
+    const found = known.find((each) => each === row[column]);
+    if (found === undefined) throw new TypeError(`column ${column} holds a word it should not`);
+    return found;
+  };
+}
+
+/** What `read` makes of a column; undefined where it is null. */
+export function maybe<Value>(row: Row, column: string, read: (row: Row, column: string) => Value): Value | undefined {
+  return row[column] === null ? undefined : read(row, column);
+}

@@ -1,0 +1,56 @@
+/** PostgreSQL ledgers for tests: in a database that goes away with them, with their books read by a connection of the test's own. */
+import { Client } from 'pg';
+import { openPostgres, type PostgresOptions } from '../../plugins/meters/balance/postgres/open.ts';
+import { typeParsers } from '../../plugins/meters/balance/postgres/values.ts';
+import { integer, maybe, text, type Row } from '../../plugins/meters/balance/rows.ts';
+import type { Books, OpenedStore } from '../contract/books.ts';
+import { freshDatabase } from '../support/database.ts';
+
+/** Lets a test do to a database what the store never would. */
+export async function inDatabase(url: string, statement: string, values: unknown[] = []): Promise<readonly Row[]> {
+  const client = new Client({ connectionString: url, types: typeParsers, options: '-c search_path=tollgate' });
+  await client.connect();
+  try {
+    const { rows } = await client.query<Row>(statement, values);
+    return rows;
+  } finally {
+    await client.end();
+  }
+}
+
+export async function readBooks(url: string): Promise<Books> {
+  const entries = await inDatabase(url, 'SELECT entries.*, accounts.name FROM entries JOIN accounts ON accounts.id = entries.account ORDER BY number');
+  const accounts = await inDatabase(url, 'SELECT name, total, used, pending FROM accounts');
+  return {
+    entries: entries.map((row) => ({
+      kind: text(row, 'kind'),
+      account: text(row, 'name'),
+      call: maybe(row, 'call', text),
+      reason: maybe(row, 'reason', text),
+      flags: text(row, 'flags'),
+      credits: integer(row, 'credits'),
+      available: integer(row, 'available'),
+      reserved: integer(row, 'reserved'),
+      revenue: integer(row, 'revenue'),
+    })),
+    accounts: accounts.map((row) => ({ name: text(row, 'name'), total: integer(row, 'total'), used: integer(row, 'used'), pending: integer(row, 'pending') })),
+  };
+}
+
+export interface OpenedDatabase extends OpenedStore {
+  readonly url: string;
+}
+
+export async function openFresh(options: Omit<PostgresOptions, 'url'> = {}): Promise<OpenedDatabase> {
+  const { url, drop } = await freshDatabase();
+  const store = await openPostgres({ url, ...options });
+  return {
+    store, url,
+    another: () => openPostgres({ url, ...options }),
+    books: () => readBooks(url),
+    async dispose() {
+      await store.close();
+      await drop();
+    },
+  };
+}
