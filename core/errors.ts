@@ -22,6 +22,7 @@ export const errorTable = {
   not_found: { status: 404, retry: false },
   model_not_found: { status: 404, retry: false },
   conflict: { status: 409, retry: true },
+  outcome_not_kept: { status: 409, retry: false },
   body_too_large: { status: 413, retry: false },
   unsupported_media_type: { status: 415, retry: false },
   idempotency_mismatch: { status: 422, retry: false },

@@ -22,6 +22,7 @@ const wording: Readonly<Record<ErrorCode, Words>> = {
   not_found: { type: 'invalid_request_error', code: 'not_found' },
   model_not_found: { type: 'invalid_request_error', code: 'model_not_found' },
   conflict: { type: 'invalid_request_error', code: 'conflict' },
+  outcome_not_kept: { type: 'invalid_request_error', code: 'outcome_not_kept' },
   body_too_large: { type: 'invalid_request_error', code: 'request_too_large' },
   unsupported_media_type: { type: 'invalid_request_error', code: 'unsupported_media_type' },
   idempotency_mismatch: { type: 'invalid_request_error', code: 'idempotency_mismatch' },

@@ -1,16 +1,19 @@
 /** Secrets, and who is told whose they are. */
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createKeyring } from '../../plugins/meters/balance/keyring.ts';
-import { keyId } from '../../plugins/meters/balance/keys.ts';
+import { KeyHolder, withinModels } from '../../plugins/meters/balance/key-limits.ts';
+import { keyId, noLimits } from '../../plugins/meters/balance/keys.ts';
 import { createSecret, hashSecret, isSecret } from '../../plugins/shared/secret.ts';
 import type { KeyRecord, Store } from '../../plugins/meters/balance/store.ts';
 import { storeWith } from './calls.ts';
+import { target } from './targets.ts';
 
 describe('a secret', () => {
   it('starts with sk-, is random each time, and needs no escaping in a URL', () => {
     const secrets = Array.from({ length: 2000 }, createSecret);
     expect(new Set(secrets).size).toBe(2000);
     for (const secret of secrets) expect(secret).toMatch(/^sk-[0-9A-Za-z]{42}$/);
+    expect(createSecret('operator')).toMatch(/^gw-[0-9A-Za-z]{42}$/);
   });
 
   it('is known as one without asking anyone', () => {
@@ -30,6 +33,12 @@ describe('a secret', () => {
     expect(isSecret(text)).toBe(false);
   });
 
+  it('is of one kind: the checksum covers its prefix', () => {
+    const operators = createSecret('operator');
+    expect([isSecret(operators), isSecret(operators, 'operator'), isSecret(genuine, 'operator')]).toEqual([false, true, false]);
+    expect(isSecret(operators.replace('gw-', 'sk-'))).toBe(false);
+  });
+
   it('is kept as its SHA-256', () => {
     expect(hashSecret('abc')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
     expect(keyId(hashSecret('abc'))).toBe('ba7816bf8f01cfea');
@@ -44,10 +53,11 @@ describe('the keyring', () => {
   let now = 1000;
   vi.spyOn(performance, 'now').mockImplementation(() => now);
 
-  function issue(account: string): string {
-    const secret = createSecret();
+  function issue(account: string, more: Partial<KeyRecord> = {}): string {
+    const secret = createSecret(more.kind);
     const hash = hashSecret(secret);
-    keys.set(hash, { hash, lastFour: secret.slice(-4), name: '', account, disabled: false, created: 0 });
+    const record = { id: keyId(hash), hash, lastFour: secret.slice(-4), name: '', kind: 'user', account, disabled: false, created: 0, used: 0n, pending: 0n, rotatedTo: undefined } as const;
+    keys.set(hash, { ...record, ...noLimits, ...more });
     return secret;
   }
 
@@ -61,7 +71,7 @@ describe('the keyring', () => {
 
   it('tells whose key a secret is', async () => {
     const secret = issue('someone');
-    expect(await createKeyring(() => store).verify(secret)).toEqual({ kind: 'user', account: 'someone', key: keyId(hashSecret(secret)) });
+    expect(await createKeyring(() => store).verify(secret)).toMatchObject({ kind: 'user', account: 'someone', key: keyId(hashSecret(secret)) });
   });
 
   it('refuses junk without asking the ledger', async () => {
@@ -88,7 +98,37 @@ describe('the keyring', () => {
     const [hash, key] = [hashSecret(secret), keys.get(hashSecret(secret))];
     if (key) keys.set(hash, { ...key, disabled: true });
     await pass(1000);
-    expect(await keyring.verify(secret)).toBeUndefined();
+    await expect(keyring.verify(secret)).rejects.toMatchObject({ code: 'invalid_api_key', message: expect.stringContaining('is disabled') });
+  });
+
+  it('counts the second from when the ledger was asked, however long it took', async () => {
+    const keyring = createKeyring(() => store);
+    const secret = issue('someone');
+    findKey.mockImplementationOnce(async (hash) => {
+      const found = keys.get(hash);
+      await pass(700);
+      return found;
+    });
+    await keyring.verify(secret);
+    await pass(300);
+    await keyring.verify(secret);
+    expect(findKey).toHaveBeenCalledTimes(2);
+  });
+
+  it('refuses a key from the moment it expires, though it was found before', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: 50_000 });
+    const keyring = createKeyring(() => store);
+    const secret = issue('someone', { expires: 60_000 });
+    expect(await keyring.verify(secret)).toBeDefined();
+    vi.setSystemTime(60_000);
+    await expect(keyring.verify(secret)).rejects.toMatchObject({ code: 'invalid_api_key', message: expect.stringContaining('expired at 1970-01-01T00:01:00.000Z') });
+    expect(findKey).toHaveBeenCalledTimes(1);
+    vi.useRealTimers();
+  });
+
+  it('tells an operator\'s key from a user\'s', async () => {
+    const secret = issue('', { kind: 'operator', account: undefined });
+    expect(await createKeyring(() => store).verify(secret)).toMatchObject({ kind: 'operator', account: '' });
   });
 
   it('remembers a secret nobody has, and forgets it among many others', async () => {
@@ -118,5 +158,21 @@ describe('the keyring', () => {
     findKey.mockRejectedValueOnce(new Error('disk'));
     await expect(keyring.verify(secret)).rejects.toThrow('disk');
     expect(await keyring.verify(secret)).toMatchObject({ account: 'someone' });
+  });
+});
+
+describe('the models a key may call', () => {
+  const record: KeyRecord = { ...noLimits, id: 'key-1', hash: '', lastFour: '', name: '', kind: 'user', account: 'a', disabled: false, created: 0, used: 0n, pending: 0n, rotatedTo: undefined };
+  const grant = { targets: ['house/small', 'house/large', 'other/small'].map((id) => target('house', { input: '1', output: '1' }, { id })), outputLimit: 5 };
+  const allowed = (models: readonly string[] | undefined) => withinModels(grant, new KeyHolder({ ...record, models })).targets.map(({ model }) => model.id);
+
+  it('are all where nothing is said', () => expect(allowed(undefined)).toEqual(['house/small', 'house/large', 'other/small']));
+  it('are those named, and with a star all of an owner', () => {
+    expect(allowed(['house/large', 'nobody/x'])).toEqual(['house/large']);
+    expect(allowed(['house/*'])).toEqual(['house/small', 'house/large']);
+  });
+  it('leave the rest of a grant as it is', () => expect(withinModels(grant, new KeyHolder({ ...record, models: ['other/small'] })).outputLimit).toBe(5));
+  it('refuse the call where none is left, saying which there are', () => {
+    expect(() => allowed(['house/larg'])).toThrow(expect.objectContaining({ code: 'forbidden', message: expect.stringContaining('it may call house/larg') }));
   });
 });

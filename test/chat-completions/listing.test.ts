@@ -30,7 +30,7 @@ async function get(host: TestHost, name: string, params: Record<string, string> 
   const route = host.routes.get(name);
   if (route.access !== 'public') throw new Error('the listing is public');
   try {
-    return await route.handle({ params, query: new URLSearchParams(), headers, body: undefined });
+    return await route.handle({ params, query: new URLSearchParams(), headers, body: undefined, text: '' });
   } catch (error) {
     return route.errors(error);
   }

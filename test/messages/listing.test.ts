@@ -28,7 +28,7 @@ async function get(name: string, id = ''): Promise<RouteReply> {
   const route = listed().routes.get(name);
   if (route.access !== 'public') throw new Error('the listing is public');
   try {
-    return await route.handle({ params: { id }, query: new URLSearchParams(), headers: {}, body: undefined });
+    return await route.handle({ params: { id }, query: new URLSearchParams(), headers: {}, body: undefined, text: '' });
   } catch (error) {
     return route.errors(error);
   }

@@ -33,13 +33,15 @@ interface HouseOptions {
   readonly plugins?: ConfigInput['plugins'];
   readonly settings?: Partial<ConfigInput>;
   readonly ledger?: Parameters<typeof balance>[0];
+  /** Who the vendor is to the gateway. */
+  readonly provider?: typeof openai;
 }
 
-export async function openHouse({ credit = '5', plugins = [], settings = {}, ledger = {} }: HouseOptions = {}): Promise<House> {
+export async function openHouse({ credit = '5', plugins = [], settings = {}, ledger = {}, provider = openai }: HouseOptions = {}): Promise<House> {
   const vendor = await startVendor();
   const gateway = await startGateway({
     ...settings,
-    plugins: [bearer(), chatCompletions(), openai({ apiKey: vendor.key, baseUrl: vendor.url }), preferences(), balance({ firstCredit: '0', ...ledger }), ...plugins],
+    plugins: [bearer(), chatCompletions(), provider({ apiKey: vendor.key, baseUrl: vendor.url }), preferences(), balance({ firstCredit: '0', ...ledger }), ...plugins],
   });
   const made: unknown = await gateway.verb('keys create', [], { account: 'tester', ...(credit ? { credit } : {}) });
   const key = typeof made === 'object' && made && 'key' in made ? String(made.key) : '';

@@ -1,131 +1,186 @@
-/** The verbs about keys and credit. Each opens the ledger for itself, so they work with and without a running server. */
-import { formatUsd, parseUsd, type Command, type CommandResult, type Nano } from '../../../core/index.ts';
-import { issueKey, keyId } from './keys.ts';
-import { creditKinds, type Balance, type CreditKind, type KeyRecord, type Store } from './store.ts';
+/** The verbs about accounts, keys, credit and usage. Each opens the ledger for itself, so they work with and without a running server. */
+import { type Command, type CommandOption, type CommandResult } from '../../../core/index.ts';
+import { accountBalance, accountOrder, addCredit, createAccount, creditOrder, listAccounts, type ShownBalance } from './operator/accounts.ts';
+import { changeKey, createKey, keyChanges, keyOrder, keyQuery, listKeys, rotateKey, rotationOrder, type ShownKey } from './operator/keys.ts';
+import { page, read } from './operator/reading.ts';
+import { usage, usageCsv, usageQuery } from './operator/reports.ts';
+import { creditKinds, usageGroups, type Store } from './store.ts';
 
 type Options = Readonly<Record<string, string | boolean | undefined>>;
+type Work = (store: Store, args: readonly string[], options: Options) => Promise<CommandResult>;
 
-function option(options: Options, name: string): string | undefined {
-  const value = options[name];
-  return typeof value === 'string' ? value : undefined;
+/** A list as a whole: a page is what the admin API needs and a terminal does not. */
+async function all<Row>(list: (after: string | undefined) => Promise<{ readonly data: readonly Row[]; readonly next: string | null }>): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (let after: string | null | undefined; after !== null; ) {
+    const { data, next } = await list(after);
+    rows.push(...data);
+    after = next;
+  }
+  return rows;
 }
 
-function positiveUsd(text: string): Nano {
-  const amount = parseUsd(text);
-  if (amount <= 0n) throw new RangeError(`the amount has to be above 0, and is ${text}`);
-  return amount;
+/** Numbers that were typed, as numbers; what makes none stays text and is refused as such. */
+function numeric(text: string | boolean | undefined): unknown {
+  return typeof text === 'string' && /^\d+$/.test(text) ? Number(text) : text;
 }
 
-function accountName(text: string | undefined): string {
-  if (text === undefined || !/^[\w.@:+-]{1,128}$/.test(text)) throw new RangeError('an account is named by 1 to 128 letters, digits and . _ - @ : +');
-  return text;
+/** `none` takes a limit away; a limit that is not stated stays. */
+function limitsOf({ spendCap, models, expires }: Options): Record<string, unknown> {
+  const stated = { spendCap, models: typeof models === 'string' && models !== 'none' ? models.split(',') : models, expires };
+  return Object.fromEntries(Object.entries(stated).flatMap(([name, value]) => (value === undefined ? [] : [[name, value === 'none' ? null : value]])));
 }
 
-function creditKind(text: string): CreditKind {
-  const kind = creditKinds.find((known) => known === text);
-  if (!kind) throw new RangeError(`there is no kind of credit "${text}"; there are: ${creditKinds.join(', ')}`);
-  return kind;
+function limitsText({ spendCap, models, expires }: ShownKey['limits']): string {
+  const told = [spendCap !== null && `at most ${spendCap} USD`, models !== null && `only ${models.join(', ')}`, expires !== null && `until ${expires}`];
+  return told.filter((each) => each !== false).join('; ');
 }
 
-function shown({ hash, lastFour, name, account, disabled, created }: KeyRecord) {
-  return { id: keyId(hash), lastFour, name, account, disabled, created: new Date(created).toISOString() };
+function keyLine({ id, lastFour, name, kind, account, disabled, created, limits, used }: ShownKey): string {
+  const limited = limitsText(limits);
+  return [`${id}  …${lastFour}`, account ?? kind, created, `${used} USD used`, limited, disabled && 'disabled', name].filter((part) => part !== '' && part !== false).join('  ');
 }
 
-function keyLine(key: KeyRecord): string {
-  const { id, lastFour, name, account, disabled, created } = shown(key);
-  return `${id}  …${lastFour}  ${account}  ${created}${disabled ? '  disabled' : ''}${name && `  ${name}`}`;
+function balanceLine({ account, balance, total, used, pending, available }: ShownBalance): string {
+  return `${account}: ${balance} USD (${total} credited, ${used} used); ${pending} reserved, ${available} available`;
 }
 
-function balanceResult(account: string, { total, used, pending }: Balance): CommandResult {
-  const [balance, available] = [total - used, total - used - pending].map(formatUsd);
-  const json = { account, currency: 'USD', balance, total: formatUsd(total), used: formatUsd(used), pending: formatUsd(pending), available };
-  return { json, text: `${account}: ${balance} USD (${json.total} credited, ${json.used} used); ${json.pending} reserved, ${available} available` };
+function secretResult(made: ShownKey & { readonly key: string }): CommandResult {
+  const { key, account, id } = made;
+  return { json: made, text: `${key}\nKept nowhere: this is the only time it is shown. ${account === null ? 'Operator' : `Account "${account}"`}, key ${id}.` };
 }
 
-async function balanceOf(store: Store, account: string): Promise<CommandResult> {
-  const balance = await store.balance(account);
-  if (!balance) throw new Error(`there is no account "${account}"; keys create --account ${account} makes it`);
-  return balanceResult(account, balance);
+function keyResult(key: ShownKey): CommandResult {
+  return { json: key, text: keyLine(key) };
 }
 
-async function addCredit(store: Store, account: string, amount: Nano, kind: CreditKind, reference?: string): Promise<CommandResult> {
-  const credited = await store.credit({ account, amount, kind, reference, at: Date.now() });
-  if (credited === 'reference_taken') throw new Error(`the reference "${reference}" stands for another credit`);
-  const { json, text } = await balanceOf(store, account);
-  const note = credited === 'already_credited' ? ' (that reference was credited before; nothing was added)' : '';
-  return { json, text: text + note };
+const limitOptions: readonly CommandOption[] = [
+  { flags: '--spend-cap <usd>', description: 'what it may spend in all ("none" takes the limit away, here and below)' },
+  { flags: '--models <ids>', description: 'the models it may call, with commas between; <owner>/* is all of an owner' },
+  { flags: '--expires <time>', description: 'from when on it is refused: 2027-01-31, or 2027-01-31T09:30:00Z' },
+];
+
+const createKeyWork: Work = async (store, _, { account, name, credit, operator, ...limits }) => {
+  const whose = operator === true ? { kind: 'operator', account } : { account: account ?? 'default' };
+  return secretResult(await createKey(store, read(keyOrder, { ...whose, name, credit, limits: limitsOf(limits) })));
+};
+
+const addCreditWork: Work = async (store, [account, amount], { kind, reference }) => {
+  const added = await addCredit(store, read(creditOrder, { account, amount, kind, reference }));
+  return { json: added, text: balanceLine(added) + (added.status === 'already_credited' ? ' (that reference was credited before; nothing was added)' : '') };
+};
+
+const listKeysWork: Work = async (store, _, { account }) => {
+  const keys = await all((after) => listKeys(store, read(keyQuery, { account, after, limit: 1000 })));
+  return { json: keys, text: keys.map(keyLine).join('\n') || 'There are no keys.' };
+};
+
+const listAccountsWork: Work = async (store) => {
+  const accounts = await all((after) => listAccounts(store, read(page, { after, limit: 1000 })));
+  return { json: accounts, text: accounts.map(balanceLine).join('\n') || 'There are no accounts.' };
+};
+
+const usageWork: Work = async (store, _, { csv, ...options }) => {
+  const query = read(usageQuery, options);
+  const { by, data } = await usage(store, query);
+  if (csv === true) return { json: data, text: (await usageCsv(store, query)).trimEnd() };
+  const lines = data.map(({ calls, input, output, cost, ...row }) => `${Object.values(row).join('  ')}  ${calls} calls, ${input} tokens in, ${output} out, ${cost} USD`.trim());
+  return { json: data, text: lines.join('\n') || `No usage${by.length > 0 ? ` by ${by.join(', ')}` : ''}.` };
+};
+
+interface Verb extends Omit<Command, 'run'> {
+  readonly work: Work;
 }
 
-async function createKey(store: Store, options: Options): Promise<CommandResult> {
-  const account = accountName(option(options, 'account') ?? 'default');
-  const name = option(options, 'name') ?? '';
-  const credit = option(options, 'credit');
-  const amount = credit === undefined ? undefined : positiveUsd(credit);
-  await store.createAccount({ name: account, at: Date.now() });
-  const { secret, id } = await issueKey(store, { account, name });
-  if (amount !== undefined) await addCredit(store, account, amount, 'top-up');
-  return { json: { key: secret, id, account, name }, text: `${secret}\nKept nowhere: this is the only time it is shown. Account "${account}", key ${id}.` };
-}
-
-async function listKeys(store: Store): Promise<CommandResult> {
-  const keys = await store.listKeys();
-  return { json: keys.map(shown), text: keys.map(keyLine).join('\n') || 'There are no keys.' };
-}
-
-async function disableKey(store: Store, wanted: string): Promise<CommandResult> {
-  const keys = await store.listKeys();
-  const found = keys.filter(({ hash, lastFour }) => lastFour === wanted || keyId(hash) === wanted);
-  const [key, other] = found;
-  if (!key) throw new Error(`there is no key "${wanted}"; name it by its id or its last four characters`);
-  if (other) throw new Error(`"${wanted}" can be any of these, name one by its id:\n${found.map(keyLine).join('\n')}`);
-  await store.disableKey(key.hash);
-  const disabled = { ...key, disabled: true };
-  return { json: shown(disabled), text: keyLine(disabled) };
-}
+const verbs: readonly Verb[] = [
+  {
+    name: 'keys create',
+    description: 'make a key, and its account where there is none yet',
+    options: [
+      { flags: '--account <name>', description: 'whose key it is ("default" unless given)' },
+      { flags: '--name <label>', description: 'what the key is for' },
+      { flags: '--credit <usd>', description: 'credit to add to the account' },
+      { flags: '--operator', description: "a gateway key: it opens the operators' door and spends nothing" },
+      ...limitOptions,
+    ],
+    work: createKeyWork,
+  },
+  { name: 'keys list', description: 'show all keys', options: [{ flags: '--account <name>', description: 'only those of one account' }], work: listKeysWork },
+  {
+    name: 'keys disable <key>',
+    description: 'refuse a key from now on, named by its id or its last four characters',
+    work: async (store, [key = '']) => keyResult(await changeKey(store, key, { disabled: true })),
+  },
+  {
+    name: 'keys enable <key>',
+    description: 'take a key again that was disabled',
+    work: async (store, [key = '']) => keyResult(await changeKey(store, key, { disabled: false })),
+  },
+  {
+    name: 'keys rotate <key>',
+    description: 'give a key a new secret; limits and spending stay',
+    options: [{ flags: '--overlap <seconds>', description: 'how long the old secret still works (0 unless given)' }],
+    work: async (store, [key = ''], { overlap }) => secretResult(await rotateKey(store, key, read(rotationOrder, { overlap: numeric(overlap) }))),
+  },
+  {
+    name: 'keys limit <key>',
+    description: 'change what a key may do',
+    options: limitOptions,
+    work: async (store, [key = ''], options) => keyResult(await changeKey(store, key, read(keyChanges, { limits: limitsOf(options) }))),
+  },
+  {
+    name: 'accounts create <name>',
+    description: 'make an account',
+    async work(store, [name]) {
+      const made = await createAccount(store, read(accountOrder, { name }));
+      return { json: made, text: balanceLine(made) };
+    },
+  },
+  { name: 'accounts list', description: 'show all accounts and what they have', work: listAccountsWork },
+  {
+    name: 'credit add <account> <usd>',
+    description: 'add credit to an account',
+    options: [
+      { flags: '--kind <kind>', description: `${creditKinds.join(', ')} (top-up unless given)` },
+      { flags: '--reference <text>', description: 'what the credit is known by elsewhere: it is added once' },
+    ],
+    work: addCreditWork,
+  },
+  {
+    name: 'balance <account>',
+    description: 'show what an account has',
+    async work(store, [account = '']) {
+      const shown = await accountBalance(store, account);
+      return { json: shown, text: balanceLine(shown) };
+    },
+  },
+  {
+    name: 'usage',
+    description: 'show calls, tokens and what they cost, by key, model and day',
+    options: [
+      { flags: '--by <groups>', description: `${usageGroups.join(', ')}, with commas between` },
+      { flags: '--account <name>', description: 'only of one account' },
+      { flags: '--key <id>', description: 'only by one key' },
+      { flags: '--model <id>', description: 'only of one model' },
+      { flags: '--from <time>', description: 'from then on: 2027-01-31, or 2027-01-31T09:30:00Z' },
+      { flags: '--to <time>', description: 'until before then' },
+      { flags: '--csv', description: 'as CSV' },
+    ],
+    work: usageWork,
+  },
+];
 
 /** The verbs, on a ledger that `open` opens. */
 export function ledgerCommands(open: () => Promise<Store>): Command[] {
-  async function using(work: (store: Store) => Promise<CommandResult>): Promise<CommandResult> {
-    const store = await open();
-    try {
-      return await work(store);
-    } finally {
-      await store.close();
-    }
-  }
-  return [
-    {
-      name: 'keys create',
-      description: 'make a key, and its account where there is none yet',
-      options: [
-        { flags: '--account <name>', description: 'whose key it is ("default" unless given)' },
-        { flags: '--name <label>', description: 'what the key is for' },
-        { flags: '--credit <usd>', description: 'credit to add to the account' },
-      ],
-      run: (_, options) => using((store) => createKey(store, options)),
+  return verbs.map(({ work, ...verb }) => ({
+    ...verb,
+    async run(args, options) {
+      const store = await open();
+      try {
+        return await work(store, args, options);
+      } finally {
+        await store.close();
+      }
     },
-    { name: 'keys list', description: 'show all keys', run: () => using(listKeys) },
-    {
-      name: 'keys disable <key>',
-      description: 'refuse a key from now on, named by its id or its last four characters',
-      run: ([key = '']) => using((store) => disableKey(store, key)),
-    },
-    {
-      name: 'credit add <account> <usd>',
-      description: 'add credit to an account',
-      options: [
-        { flags: '--kind <kind>', description: `${creditKinds.join(', ')} (top-up unless given)` },
-        { flags: '--reference <text>', description: 'what the credit is known by elsewhere: it is added once' },
-      ],
-      async run([account, amount = ''], options) {
-        const [name, nano, kind] = [accountName(account), positiveUsd(amount), creditKind(option(options, 'kind') ?? 'top-up')];
-        return using((store) => addCredit(store, name, nano, kind, option(options, 'reference')));
-      },
-    },
-    {
-      name: 'balance <account>',
-      description: 'show what an account has',
-      run: ([account = '']) => using((store) => balanceOf(store, account)),
-    },
-  ];
+  }));
 }

@@ -7,12 +7,12 @@ const account = 'default';
 
 /** Answers the secret of the key it made; undefined where there are keys. */
 export async function makeFirstKey(store: Store, credit: Nano): Promise<string | undefined> {
-  const keys = await store.listKeys();
+  const keys = await store.listKeys({ limit: 1 });
   if (keys.length > 0) return undefined;
   const at = Date.now();
   await store.createAccount({ name: account, at });
   // By reference, so that two processes that start on one new file do not both add it.
   if (credit > 0n) await store.credit({ account, amount: credit, kind: 'bonus', reference: 'first-key', at });
-  const { secret } = await issueKey(store, { account, name: 'first key' });
-  return secret;
+  const made = await issueKey(store, { account, name: 'first key' });
+  return made?.secret;
 }

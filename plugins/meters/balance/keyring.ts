@@ -5,24 +5,31 @@
  */
 import { timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { Keyring, Principal } from '../../../core/index.ts';
+import type { Keyring } from '../../../core/index.ts';
 import { hashSecret, isSecret } from '../../shared/secret.ts';
-import { keyId } from './keys.ts';
+import { checkInForce, KeyHolder } from './key-limits.ts';
 import type { Store } from './store.ts';
 
-/** Milliseconds an answer holds: under a second, with room for the asking itself. */
+/** Milliseconds an answer holds, counted from when it was asked for: under a second, with room for the call itself. */
 const ttl = 900;
 
 export function createKeyring(store: () => Store): Keyring {
   const unknown = new LRUCache<string, true>({ max: 1000, ttl });
   // Cached under the whole hash: under a part of it, one key could stand for another.
-  const known = new LRUCache<string, Principal>({ max: 10_000, ttl, fetchMethod: (hash) => lookUp(hash) });
+  const known = new LRUCache<string, KeyHolder>({
+    max: 10_000,
+    ttl,
+    async fetchMethod(hash, _, { options }) {
+      const asked = performance.now();
+      const holder = await lookUp(hash);
+      options.ttl = Math.max(1, ttl - (performance.now() - asked));
+      return holder;
+    },
+  });
 
-  async function lookUp(hash: string): Promise<Principal | undefined> {
+  async function lookUp(hash: string): Promise<KeyHolder | undefined> {
     const key = await store().findKey(hash);
-    if (key && !key.disabled && timingSafeEqual(Buffer.from(key.hash), Buffer.from(hash))) {
-      return { kind: 'user', account: key.account, key: keyId(hash) };
-    }
+    if (key && timingSafeEqual(Buffer.from(key.hash), Buffer.from(hash))) return new KeyHolder(key);
     unknown.set(hash, true);
     return undefined;
   }
@@ -30,9 +37,10 @@ export function createKeyring(store: () => Store): Keyring {
   return {
     name: 'balance',
     async verify(secret) {
-      if (!isSecret(secret)) return undefined;
+      if (!isSecret(secret) && !isSecret(secret, 'operator')) return undefined;
       const hash = hashSecret(secret);
-      return unknown.has(hash) ? undefined : known.fetch(hash);
+      const holder = unknown.has(hash) ? undefined : await known.fetch(hash);
+      return holder && checkInForce(holder);
     },
   };
 }

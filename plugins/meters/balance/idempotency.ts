@@ -1,0 +1,73 @@
+/**
+ * A call with an `Idempotency-Key` is charged once however often it is sent. The key is claimed in the transaction
+ * that reserves and stands for the call's outcome from the one that posts: the same call gets the same bytes again,
+ * another call under the same key is refused, and a call for which nothing was charged leaves its key free.
+ */
+import { hash } from 'node:crypto';
+import { z } from 'zod';
+import { GatewayError, type Parsed, type Replay } from '../../../core/index.ts';
+import type { Claim, ClaimRecord, Store } from './store.ts';
+
+export const idempotencyOptions = z.strictObject({
+  /** Seconds for which an outcome is kept. */
+  ttl: z.int().positive().default(24 * 3600),
+  /** Bytes of a reply that are kept at most; of a longer one a retry gets the beginning and an error. */
+  largest: z.int().min(0).default(8 * 1024 * 1024),
+});
+
+export type IdempotencyOptions = z.output<typeof idempotencyOptions>;
+
+const header = 'idempotency-key';
+const longestKey = 255;
+/** Seconds after which a call that runs may be asked for again. */
+const retryAfter = 1;
+/** The retry is a call of its own, with an id of its own. */
+const ownHeaders = new Set(['x-request-id', 'request-id']);
+
+/** What a call claims; undefined where it has no key. Throws `invalid_request` for a key nobody could mean. */
+export function claimOf(parsed: Parsed, { ttl }: IdempotencyOptions): Claim | undefined {
+  const key = parsed.headers[header];
+  if (key === undefined || parsed.operation === 'count') return undefined;
+  if (typeof key !== 'string' || key.length > longestKey || !/^[\x20-\x7e]+$/.test(key)) {
+    throw new GatewayError('invalid_request', `An Idempotency-Key has 1 to ${longestKey} printable ASCII characters.`, { param: header });
+  }
+  return {
+    name: hash('sha256', JSON.stringify([parsed.principal.account, key]), 'hex'),
+    fingerprint: fingerprintOf(parsed),
+    expires: parsed.receivedAt + ttl * 1000,
+  };
+}
+
+/** A JSON body is the same when its text is. A form's text lacks its files, and the same files come between other boundaries: what it decodes to is compared. */
+function fingerprintOf({ protocol, operation, call, text, canonical }: Parsed): string {
+  const { model, stream, framing } = call;
+  const decoded = protocol.body === 'multipart' ? JSON.stringify(canonical()) : '';
+  return hash('sha256', JSON.stringify([protocol.name, operation, model, stream, framing, text, decoded]), 'hex');
+}
+
+/** Why a call cannot have a claim that another call has. */
+export function claimRefusal(held: ClaimRecord, wanted: Claim | undefined): GatewayError {
+  if (held.fingerprint !== wanted?.fingerprint) {
+    return new GatewayError('idempotency_mismatch', 'This Idempotency-Key stands for a call with another body; send this one with a key of its own.', { param: header });
+  }
+  return new GatewayError('conflict', 'The first call with this Idempotency-Key still runs; send it again soon for its outcome.', { retryAfter });
+}
+
+/** What a claim stands for, to be sent again; undefined where nobody has it. Throws where it cannot be had. */
+export async function replayOf(parsed: Parsed, claim: Claim, store: Store): Promise<Replay | undefined> {
+  const held = await store.findClaim({ name: claim.name, at: parsed.receivedAt });
+  if (!held) return undefined;
+  if (held.state === 'running' || held.fingerprint !== claim.fingerprint) throw claimRefusal(held, claim);
+  const { outcome } = held;
+  if (!outcome || (!outcome.whole && !parsed.call.stream)) throw lost(held);
+  const headers = Object.entries(outcome.headers).filter(([name]) => !ownHeaders.has(name));
+  return {
+    status: outcome.status,
+    headers: { ...Object.fromEntries(headers), 'idempotent-replayed': 'true' },
+    body: outcome.whole ? outcome.body : Buffer.concat([outcome.body, Buffer.from(parsed.protocol.client.encodeStreamError(lost(held), parsed.call, outcome.body.length > 0))]),
+  };
+}
+
+function lost({ call }: ClaimRecord): GatewayError {
+  return new GatewayError('outcome_not_kept', `The first call with this Idempotency-Key (${call}) was charged, and not all of its reply could be kept. It is not made again; use another key for a new call.`);
+}

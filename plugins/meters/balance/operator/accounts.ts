@@ -1,0 +1,80 @@
+/** What operators do with accounts: make them, look at them, add credit. */
+import { z } from 'zod';
+import { formatUsd, GatewayError, type Nano } from '../../../../core/index.ts';
+import { creditKinds, type Balance, type CreditKind, type Entry, type Store } from '../store.ts';
+import { accountName, amount, creditKind, page, reference } from './reading.ts';
+
+export const accountOrder = z.strictObject({ name: accountName });
+export const creditOrder = z.strictObject({ account: accountName, amount, kind: creditKind.default('top-up'), reference: reference.optional() });
+export const creditQuery = page.extend({ account: accountName.optional(), after: z.coerce.number().int().min(0).optional() });
+
+/** An account as it is shown; amounts are decimal strings in USD. */
+export function shownBalance(account: string, { total, used, pending }: Balance) {
+  return {
+    account,
+    currency: 'USD',
+    balance: formatUsd(total - used),
+    total: formatUsd(total),
+    used: formatUsd(used),
+    pending: formatUsd(pending),
+    available: formatUsd(total - used - pending),
+  };
+}
+
+export type ShownBalance = ReturnType<typeof shownBalance>;
+
+function noAccount(account: string): GatewayError {
+  return new GatewayError('not_found', `there is no account "${account}"; make it with accounts create ${account}, or with its first key`);
+}
+
+export async function createAccount(store: Store, { name }: z.output<typeof accountOrder>): Promise<ShownBalance> {
+  const isNew = await store.createAccount({ name, at: Date.now() });
+  if (!isNew) throw new GatewayError('conflict', `there is an account "${name}" already`);
+  return accountBalance(store, name);
+}
+
+export async function accountBalance(store: Store, account: string): Promise<ShownBalance> {
+  const balance = await store.balance(account);
+  if (!balance) throw noAccount(account);
+  return shownBalance(account, balance);
+}
+
+/** An account with what it was credited by kind. */
+export async function accountDetails(store: Store, account: string): Promise<ShownBalance & { readonly credits: Readonly<Record<CreditKind, string>> }> {
+  const shown = await accountBalance(store, account);
+  const sums: Record<CreditKind, Nano> = { 'top-up': 0n, bonus: 0n, 'gift-card': 0n };
+  const limit = 1000;
+  for (let after = 0, isMore = true; isMore; ) {
+    const entries = await store.entries({ account, kinds: ['credit'], after, limit });
+    for (const { source, available } of entries) if (source) sums[source] += available;
+    after = entries.at(-1)?.number ?? after;
+    isMore = entries.length === limit;
+  }
+  const [topUp, bonus, giftCard] = creditKinds.map((kind) => formatUsd(sums[kind]));
+  return { ...shown, credits: { 'top-up': topUp ?? '0', bonus: bonus ?? '0', 'gift-card': giftCard ?? '0' } };
+}
+
+export async function listAccounts(store: Store, query: z.output<typeof page>) {
+  const records = await store.listAccounts(query);
+  const data = records.map(({ name, created, ...balance }) => ({ ...shownBalance(name, balance), created: new Date(created).toISOString() }));
+  return { data, next: records.length === query.limit ? (records.at(-1)?.name ?? null) : null };
+}
+
+export type AddedCredit = ShownBalance & { readonly status: 'credited' | 'already_credited' };
+
+/** Adds credit, once for one reference; the same order again says so and changes nothing. */
+export async function addCredit(store: Store, order: z.output<typeof creditOrder>): Promise<AddedCredit> {
+  const status = await store.credit({ ...order, reference: order.reference, at: Date.now() });
+  if (status === 'not_found') throw noAccount(order.account);
+  if (status === 'reference_taken') throw new GatewayError('conflict', `the reference "${order.reference}" stands for another credit`, { param: 'reference' });
+  return { status, ...(await accountBalance(store, order.account)) };
+}
+
+function shownCredit({ number, account, at, available, source, reference }: Entry) {
+  return { number, account, at: new Date(at).toISOString(), amount: formatUsd(available), kind: source ?? null, reference: reference ?? null };
+}
+
+export async function listCredits(store: Store, query: z.output<typeof creditQuery>) {
+  const entries = await store.entries({ ...query, kinds: ['credit'] });
+  return { data: entries.map(shownCredit), next: entries.length === query.limit ? (entries.at(-1)?.number ?? null) : null };
+}

@@ -1,0 +1,88 @@
+/** What operators do with keys. A secret is in the answer that makes it and nowhere else, ever. */
+import { z } from 'zod';
+import { formatUsd, GatewayError } from '../../../../core/index.ts';
+import { issueKey, newSecret } from '../keys.ts';
+import type { KeyChanges, KeyRecord, Store } from '../store.ts';
+import { addCredit } from './accounts.ts';
+import { accountName, amount, label, limits, page } from './reading.ts';
+
+export const keyOrder = z.strictObject({
+  /** Whose it is; made where there is none of the name yet. */
+  account: accountName.optional(),
+  /** `operator` keys open the operators' door, belong to no account and spend nothing. */
+  kind: z.enum(['user', 'operator']).default('user'),
+  name: label.default(''),
+  limits: limits.default({}),
+  /** Credit that is added to the account. */
+  credit: amount.optional(),
+});
+export const keyQuery = page.extend({ account: accountName.optional() });
+export const keyChanges = z.strictObject({ name: label.optional(), disabled: z.boolean().optional(), limits: limits.optional() });
+const longestOverlap = 30 * 24 * 3600;
+export const rotationOrder = z.strictObject({
+  /** Seconds for which the old secret still works. */
+  overlap: z.number().int().min(0).max(longestOverlap).default(0),
+});
+
+/** A key as it is shown: never its secret, nor its hash. */
+export function shownKey(key: KeyRecord) {
+  const { id, lastFour, name, kind, account = null, disabled, created, spendCap, models, expires, used, pending, rotatedTo = null } = key;
+  return {
+    id, lastFour, name, kind, account, disabled,
+    created: new Date(created).toISOString(),
+    limits: {
+      spendCap: spendCap === undefined ? null : formatUsd(spendCap),
+      models: models ?? null,
+      expires: expires === undefined ? null : new Date(expires).toISOString(),
+    },
+    used: formatUsd(used),
+    pending: formatUsd(pending),
+    rotatedTo,
+  };
+}
+
+export type ShownKey = ReturnType<typeof shownKey>;
+
+/** The one key with this id, or with these last four characters. */
+export async function findKey(store: Store, wanted: string): Promise<ShownKey> {
+  const found = (await store.listKeys({ wanted, limit: 20 })).map(shownKey);
+  const [key, other] = found;
+  if (!key) throw new GatewayError('not_found', `there is no key "${wanted}"; name it by its id or its last four characters`);
+  if (other) throw new GatewayError('conflict', `"${wanted}" can be any of these, name one by its id: ${found.map(({ id }) => id).join(', ')}`);
+  return key;
+}
+
+export async function createKey(store: Store, { account, kind, name, limits: stated, credit }: z.output<typeof keyOrder>): Promise<ShownKey & { readonly key: string }> {
+  if ((account === undefined) !== (kind === 'operator')) throw new GatewayError('invalid_request', 'a user key has an account, and an operator key has none', { param: 'account' });
+  if (account !== undefined) await store.createAccount({ name: account, at: Date.now() });
+  const { spendCap, models, expires } = stated;
+  const made = await issueKey(store, { account, name, spendCap: spendCap ?? undefined, models: models ?? undefined, expires: expires ?? undefined });
+  if (!made) throw new GatewayError('not_found', `there is no account "${account}" to make a key for`);
+  if (credit !== undefined && account !== undefined) await addCredit(store, { account, amount: credit, kind: 'top-up' });
+  return { key: made.secret, ...(await findKey(store, made.id)) };
+}
+
+export async function listKeys(store: Store, query: z.output<typeof keyQuery>) {
+  const data = (await store.listKeys(query)).map(shownKey);
+  return { data, next: data.length === query.limit ? (data.at(-1)?.id ?? null) : null };
+}
+
+export async function changeKey(store: Store, wanted: string, { limits: changed, ...rest }: z.output<typeof keyChanges>): Promise<ShownKey> {
+  const { id } = await findKey(store, wanted);
+  await store.changeKey({ id, changes: definedOf({ ...rest, ...changed }) });
+  return findKey(store, id);
+}
+
+/** zod leaves a key that was not said as one that says undefined. */
+function definedOf(changes: { readonly [Name in keyof KeyChanges]?: KeyChanges[Name] | undefined }): KeyChanges {
+  return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
+}
+
+/** A new secret with the account, the limits and the spending of the old one, which works on until the overlap is over. */
+export async function rotateKey(store: Store, wanted: string, { overlap }: z.output<typeof rotationOrder>): Promise<ShownKey & { readonly key: string }> {
+  const { id, kind } = await findKey(store, wanted);
+  const { secret, kept } = newSecret(kind);
+  const isRotated = await store.rotateKey({ id, until: kept.at + overlap * 1000, key: kept });
+  if (!isRotated) throw new GatewayError('conflict', `the key ${id} was rotated before`);
+  return { key: secret, ...(await findKey(store, kept.id)) };
+}

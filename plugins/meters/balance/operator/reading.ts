@@ -1,0 +1,41 @@
+/** What operators may say, on the command line or in a JSON body: checked strictly, and refused in one sentence naming the field. */
+import { z } from 'zod';
+import { GatewayError, usd } from '../../../../core/index.ts';
+import { creditKinds } from '../store.ts';
+
+export const accountName = z.string().regex(/^[\w.@:+-]{1,128}$/, 'an account is named by 1 to 128 letters, digits and . _ - @ : +');
+export const label = z.string().max(200);
+export const amount = usd.refine((nano) => nano > 0n, 'the amount has to be above 0');
+export const creditKind = z.enum(creditKinds, `the kinds of credit are ${creditKinds.join(', ')}`);
+export const reference = z.string().min(1).max(200);
+
+/** A date, which is its first moment in UTC, or a moment with its offset; kept as milliseconds since the epoch. */
+export const moment = z.union([z.iso.date(), z.iso.datetime({ offset: true })], 'a time is written 2027-01-31 or 2027-01-31T09:30:00Z').transform((text) => Date.parse(text));
+
+/** A model's id, or the beginning of ids with a star behind it. */
+export const modelPattern = z.string().regex(/^[\w.-]+\/[^\s*]*\*?$/, 'a model is named <owner>/<name>, or <owner>/* for all of an owner');
+
+/** Limits as they are stated; null takes one away. */
+export const limits = z.strictObject({
+  spendCap: amount.nullable().optional(),
+  models: z.array(modelPattern).min(1).max(200).nullable().optional(),
+  expires: moment.nullable().optional(),
+});
+
+const largestPage = 1000;
+
+/** Query parameters and command-line options are text. */
+export const page = z.strictObject({
+  after: z.string().max(200).optional(),
+  limit: z.coerce.number().int().min(1).max(largestPage).default(100),
+});
+
+/** Throws `invalid_request` saying all that is wrong. */
+export function read<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const told = parsed.error.issues.map(({ path, message }) => (path.length > 0 ? `${path.join('.')}: ${message}` : message));
+  const [first] = parsed.error.issues;
+  const param = first?.code === 'unrecognized_keys' ? first.keys[0] : first?.path.join('.');
+  throw new GatewayError('invalid_request', told.join('; '), { param: param || undefined });
+}

@@ -1,0 +1,61 @@
+/**
+ * The top-up webhook: whoever takes the money says so in a signed message, and the account has its credit. The
+ * signature is an HMAC-SHA256 over the time of sending and the body as it was sent; a message that is too old, or
+ * not signed with the shared secret, changes nothing, and one that comes again is credited once.
+ */
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { z } from 'zod';
+import { GatewayError, type Route } from '../../../core/index.ts';
+import { addCredit, creditOrder } from './operator/accounts.ts';
+import { read, reference } from './operator/reading.ts';
+import { errors } from './operator/routes.ts';
+import type { Store } from './store.ts';
+
+const shortestSecret = 32;
+
+export const topUpOptions = z.strictObject({
+  /** Shared with the sender. With an empty one anybody could sign, so there is no webhook without. */
+  secret: z.string().refine((secret) => secret.trim().length >= shortestSecret, `the secret of top-ups has to have at least ${shortestSecret} characters`),
+  path: z.string().startsWith('/').default('/webhooks/top-up'),
+  /** Seconds between sending and arrival that are believed. */
+  tolerance: z.int().positive().max(3600).default(300),
+});
+
+export type TopUpOptions = z.output<typeof topUpOptions>;
+
+/** A message without a reference could not be known again. */
+const message = creditOrder.extend({ reference });
+
+const header = 'tollgate-signature';
+
+/** `t=<Unix seconds>,v1=<hexadecimal digits>`; several `v1` while the sender changes its secret. */
+function partsOf(value: string): { time: string; signatures: string[] } {
+  const parts = value.split(',').map((part) => part.trim());
+  const time = parts.find((part) => /^t=\d{1,12}$/.test(part))?.slice(2) ?? '';
+  return { time, signatures: parts.filter((part) => /^v1=[0-9a-f]{64}$/.test(part)).map((part) => part.slice(3)) };
+}
+
+/** Throws `forbidden` unless the body was signed with the secret, lately. */
+export function checkSignature(value: unknown, body: string, { secret, tolerance }: TopUpOptions, now: number): void {
+  const { time, signatures } = partsOf(typeof value === 'string' ? value : '');
+  const expected = createHmac('sha256', secret).update(`${time}.${body}`).digest();
+  const isSigned = signatures.some((signature) => timingSafeEqual(Buffer.from(signature, 'hex'), expected));
+  if (!isSigned || time === '') throw new GatewayError('forbidden', `The ${header} header does not sign this body with the shared secret.`);
+  if (Math.abs(now / 1000 - Number(time)) > tolerance) throw new GatewayError('forbidden', `The message was signed more than ${tolerance} seconds from now; sign it anew.`);
+}
+
+export function topUpRoute(options: TopUpOptions, store: () => Store): Route {
+  return {
+    name: 'top-ups',
+    method: 'POST',
+    path: options.path,
+    access: 'public',
+    errors,
+    async handle({ headers, body, text }) {
+      checkSignature(headers[header], text, options, Date.now());
+      const { account, reference: credited, kind, amount } = read(message, body);
+      const { status, total } = await addCredit(store(), { account, amount, kind, reference: credited });
+      return { status: 200, headers: { 'cache-control': 'no-store' }, body: { status, account, reference: credited, total } };
+    },
+  };
+}

@@ -1,0 +1,243 @@
+/** A call with an `Idempotency-Key` is made and charged once, however often it is sent, in every family, streaming or not. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { apiKeyHeader } from '../../plugins/auth/api-key-header.ts';
+import { googleApiKey } from '../../plugins/auth/google-api-key.ts';
+import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
+import { messages } from '../../plugins/protocols/messages/index.ts';
+import { responses } from '../../plugins/protocols/responses/index.ts';
+import { groq } from '../../plugins/providers/groq.ts';
+import { openHouse, type House } from '../support/house.ts';
+
+/** Spoken to by chat-completions alone, so that all other families are translated. */
+const model = 'groq/llama-3.1-8b-instant';
+const upstream = 'llama-3.1-8b-instant';
+const plugins = [apiKeyHeader(), googleApiKey(), messages(), responses(), generateContent()];
+const largest = 30_000;
+
+let house: House;
+let orders = 0;
+let order: string;
+/** What there was before the test. */
+let before: { used: number; requests: number; ends: number };
+beforeAll(async () => {
+  house = await openHouse({ plugins, provider: groq, ledger: { idempotency: { largest, ttl: 60 } } });
+});
+beforeEach(async () => {
+  orders += 1;
+  order = `order-${orders}`;
+  house.vendor.script(upstream, {});
+  before = { used: (await house.balance()).used, requests: house.vendor.requests.length, ends: house.gateway.ends.length };
+});
+afterAll(() => house.close());
+
+const used = async (): Promise<number> => (await house.balance()).used - before.used;
+const calls = (): number => house.vendor.requests.length - before.requests;
+
+interface Ask {
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+const families = {
+  'chat-completions': (stream: boolean, text = 'Hello!'): Ask => ({ path: '/v1/chat/completions', body: { model, stream, messages: [{ role: 'user', content: text }] } }),
+  responses: (stream: boolean, text = 'Hello!'): Ask => ({ path: '/v1/responses', body: { model, stream, input: text } }),
+  messages: (stream: boolean, text = 'Hello!'): Ask => ({
+    path: '/alpha/v1/messages',
+    headers: { 'anthropic-version': '2023-06-01' },
+    body: { model, stream, max_tokens: 100, messages: [{ role: 'user', content: text }] },
+  }),
+  'generate-content': (stream: boolean, text = 'Hello!'): Ask => ({
+    path: `/beta/v1beta/models/${model}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
+    body: { contents: [{ role: 'user', parts: [{ text }] }] },
+  }),
+};
+type FamilyName = keyof typeof families;
+const names = Object.keys(families).filter((name): name is FamilyName => name in families);
+const everyWay = names.flatMap((name): [FamilyName, boolean][] => [[name, false], [name, true]]);
+const chat = families['chat-completions'];
+
+interface Told {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+function start({ path, headers, body }: Ask, idempotencyKey: string | null, key = house.key, signal?: AbortSignal): Promise<Response> {
+  return fetch(house.gateway.url + path, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers, ...(idempotencyKey !== null && { 'idempotency-key': idempotencyKey }) },
+    body: JSON.stringify(body),
+    signal: signal ?? null,
+  });
+}
+
+async function send(ask: Ask, idempotencyKey: string | null = order, key = house.key): Promise<Told> {
+  const response = await start(ask, idempotencyKey, key);
+  return { status: response.status, headers: response.headers, text: await response.text() };
+}
+
+/** Another key, of this account. */
+async function newKey(account: string, options: Record<string, string>): Promise<string> {
+  const made = await house.gateway.verb('keys create', [], { account, ...options });
+  return typeof made === 'object' && made && 'key' in made ? String(made.key) : '';
+}
+
+/** Reads a stream until it has this text, then leaves. */
+async function leaveAfter(ask: Ask, text: string): Promise<string> {
+  const leaving = new AbortController();
+  const response = await start(ask, order, house.key, leaving.signal);
+  let seen = '';
+  for await (const chunk of response.body ?? []) {
+    seen += Buffer.from(chunk).toString('utf8');
+    if (seen.includes(text)) break;
+  }
+  leaving.abort();
+  await house.gateway.ended(before.ends + 1);
+  return seen;
+}
+
+describe.each(everyWay)('%s, stream: %s', (name, stream) => {
+  const ask = families[name](stream);
+
+  it('gives the same call the same bytes again, without a vendor and without a charge', async () => {
+    const first = await send(ask);
+    const cost = await used();
+    const again = await send(ask);
+    expect([first.status, again.status]).toEqual([200, 200]);
+    expect(again.text).toBe(first.text);
+    expect(again.headers.get('content-type')).toBe(first.headers.get('content-type'));
+    expect([first.headers.get('idempotent-replayed'), again.headers.get('idempotent-replayed')]).toEqual([null, 'true']);
+    expect(again.headers.get('x-request-id')).not.toBe(first.headers.get('x-request-id'));
+    expect(calls()).toBe(1);
+    expect(cost).toBeGreaterThan(0);
+    expect(await used()).toBe(cost);
+  });
+
+  it('refuses another body under the same key, in its own words', async () => {
+    await send(ask);
+    const other = await send(families[name](stream, 'Something else'));
+    expect(other.status).toBe(422);
+    expect(other.headers.get('x-should-retry')).toBe('false');
+    expect(JSON.parse(other.text)).toHaveProperty('error.message', expect.stringContaining('another body'));
+    expect(calls()).toBe(1);
+  });
+
+  it('has 50 that come at once make one call and one charge', async () => {
+    const go = Promise.withResolvers<void>();
+    house.vendor.script(upstream, { hold: go.promise });
+    const all = Promise.all(Array.from({ length: 50 }, () => send(ask)));
+    await house.gateway.ended(before.ends + 49);
+    go.resolve();
+    const told = await all;
+    const busy = told.filter(({ status }) => status === 409);
+    expect([told.filter(({ status }) => status === 200).length, busy.length]).toEqual([1, 49]);
+    for (const { headers } of busy) expect([headers.get('retry-after'), headers.get('x-should-retry')]).toEqual(['1', null]);
+    expect(calls()).toBe(1);
+    const cost = await used();
+    expect((await send(ask)).text).toBe(told.find(({ status }) => status === 200)?.text);
+    expect(await used()).toBe(cost);
+  });
+});
+
+describe.each(names)('%s, left after output', (name) => {
+  it('gets the part that was sent and an error, and is not charged again', async () => {
+    house.vendor.script(upstream, { text: ['One', ' two', ' three'], hold: 'forever', holdAfter: 3 });
+    const ask = families[name](true);
+    const seen = await leaveAfter(ask, 'two');
+    await expect.poll(used, { timeout: 10_000 }).toBeGreaterThan(0);
+    const cost = await used();
+    const again = await send(ask);
+    expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([200, 'true']);
+    expect(again.text.startsWith(seen)).toBe(true);
+    expect(again.text.slice(seen.length)).toMatch(/error|failed/);
+    expect(again.text).not.toMatch(/message_stop|response\.completed|"finishReason":"STOP"/);
+    if (name === 'chat-completions') expect(again.text).not.toContain('[DONE]');
+    expect(calls()).toBe(1);
+    expect(await used()).toBe(cost);
+  });
+});
+
+describe('a key', () => {
+  it('is free again where nothing was charged', async () => {
+    house.vendor.script(upstream, { reply: { status: 500, body: { error: { message: 'broken' } } } }, {});
+    expect((await send(chat(false))).status).toBeGreaterThanOrEqual(500);
+    expect(await used()).toBe(0);
+    expect((await send(chat(false, 'Another body'))).status).toBe(200);
+  });
+
+  it('is free again where the balance was too short', async () => {
+    const poor = await newKey('poor', {});
+    expect((await send(chat(false), order, poor)).status).toBe(402);
+    await house.gateway.verb('credit add', ['poor', '1']);
+    expect((await send(chat(false), order, poor)).status).toBe(200);
+  });
+
+  it('stands for a reply that the vendor broke off, with its error', async () => {
+    house.vendor.script(upstream, { text: ['One', ' two', ' three'], cut: { how: 'rst', events: 2 } });
+    const first = await send(chat(true));
+    const again = await send(chat(true));
+    expect(first.text).toContain('"error"');
+    expect(again.text).toBe(first.text);
+    expect(calls()).toBe(1);
+  });
+
+  it('belongs to an account: another has its own', async () => {
+    const [other, sibling] = [await newKey('other', { credit: '5' }), await newKey('tester', {})];
+    await send(chat(false));
+    expect((await send(chat(false), order, other)).headers.get('idempotent-replayed')).toBeNull();
+    expect((await send(chat(false), order, sibling)).headers.get('idempotent-replayed')).toBe('true');
+    expect(calls()).toBe(2);
+  });
+
+  it('stands for one family\'s call: the same words in another are another body', async () => {
+    await send(families.responses(false));
+    expect((await send(chat(false))).status).toBe(422);
+  });
+
+  it('is asked for by nobody without it: two calls are two', async () => {
+    const [first, second] = [await send(chat(false), null), await send(chat(false), null)];
+    expect([first.status, second.status]).toEqual([200, 200]);
+    expect(calls()).toBe(2);
+  });
+
+  it('is free again when its time is over', async () => {
+    const brief = await openHouse({ ledger: { idempotency: { ttl: 1 } } });
+    const body = { model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: 'Hello!' }] };
+    const headers = { 'idempotency-key': 'order-1' };
+    await (await brief.post(body, { headers })).text();
+    await sleep(1100);
+    expect((await brief.post(body, { headers })).headers.get('idempotent-replayed')).toBeNull();
+    expect(brief.vendor.requests).toHaveLength(2);
+    await brief.close();
+  });
+
+  it.each(['k'.repeat(256), 'caf\u00e9'])('that makes no sense is refused by name', async (key) => {
+    const { status, text } = await send(chat(false), key);
+    expect([status, JSON.parse(text)]).toMatchObject([400, { error: { param: 'idempotency-key' } }]);
+  });
+});
+
+describe('a reply that is too long to be kept', () => {
+  it('is not made again: a retry of JSON is told so, and not to come again', async () => {
+    house.vendor.script(upstream, { text: 'y'.repeat(largest) });
+    await send(chat(false));
+    const again = await send(chat(false));
+    expect([again.status, again.headers.get('x-should-retry')]).toEqual([409, 'false']);
+    expect(JSON.parse(again.text)).toHaveProperty('error.code', 'outcome_not_kept');
+    expect(calls()).toBe(1);
+  });
+
+  it('is not made again: a retry of a stream gets its beginning and an error', async () => {
+    house.vendor.script(upstream, { text: Array.from({ length: 300 }, (_, index) => `word ${index} `) });
+    const first = await send(chat(true));
+    const again = await send(chat(true));
+    const kept = again.text.slice(0, again.text.lastIndexOf('data:'));
+    expect(kept.length).toBeGreaterThan(largest / 2);
+    expect(first.text.startsWith(kept)).toBe(true);
+    expect(again.text.slice(kept.length)).toContain('outcome_not_kept');
+    expect(again.text).not.toContain('[DONE]');
+    expect(calls()).toBe(1);
+  });
+});
