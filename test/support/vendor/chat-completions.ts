@@ -10,9 +10,14 @@ import { compose, type Composition } from './chat-completions/composition.ts';
 import { streamFrames } from './chat-completions/chunks.ts';
 import { defaultModels, type ModelFacts } from './chat-completions/models.ts';
 import { refuse, wrongKey } from './chat-completions/refusals.ts';
-import { ScriptBook, type Scenario, type Step } from './chat-completions/scenario.ts';
-import { deliver, type Delivery, type Frame, type WholeReply } from './delivery.ts';
-import { listen, type Answer, type JournalEntry, type ReceivedRequest } from './server.ts';
+import type { ChatRequest } from './chat-completions/request.ts';
+import type { Scenario, Step } from './chat-completions/scenario.ts';
+import type { WholeReply } from './delivery.ts';
+import { responsesFacts } from './responses/models.ts';
+import { ScriptBook } from './script-book.ts';
+import { sendStream, sendWhole } from './sending.ts';
+import { listen, type JournalEntry, type ReceivedRequest } from './server.ts';
+import type { PlayedCall } from './stage.ts';
 
 export { refusals } from './chat-completions/refusals.ts';
 export { processing, type Scenario, type Step, type VendorCall } from './chat-completions/scenario.ts';
@@ -44,12 +49,9 @@ export interface Vendor {
   close(): Promise<void>;
 }
 
-const json = 'application/json';
-
 /** Headers of every reply: most say things of the vendor's that a gateway must not pass on. */
-function usualHeaders(id: string, contentType: string): Record<string, string | readonly string[]> {
+function usualHeaders(id: string): Record<string, string | readonly string[]> {
   return {
-    'content-type': contentType,
     'x-request-id': id,
     'openai-organization': 'org-fake',
     'openai-processing-ms': '12',
@@ -70,27 +72,14 @@ function usualHeaders(id: string, contentType: string): Record<string, string | 
   };
 }
 
-function wholeFrame(body: WholeReply['body']): Frame {
-  const bytes = typeof body === 'string' || body instanceof Uint8Array ? Buffer.from(body) : Buffer.from(JSON.stringify(body));
-  return { bytes, tokens: 0, event: true };
-}
-
-async function sendWhole(reply: WholeReply, delivery: Delivery, response: ServerResponse, entry: JournalEntry): Promise<void> {
-  const frame = wholeFrame(reply.body);
-  // A reply that will break off has no length it could be held to.
-  const length = delivery.cut?.how === 'end' ? {} : { 'content-length': String(frame.bytes.length) };
-  const headers = { ...usualHeaders(entry.id, json), ...length, ...reply.headers };
-  await deliver(response, { status: reply.status, headers }, [frame], delivery, entry);
-}
-
 async function sendReply(composition: Composition, streamed: boolean, response: ServerResponse, entry: JournalEntry): Promise<void> {
   const { scenario, billed } = composition;
   if (!streamed) {
-    await sendWhole({ status: 200, headers: scenario.headers ?? {}, body: completion(composition) }, scenario, response, entry);
+    await sendWhole({ status: 200, headers: scenario.headers ?? {}, body: completion(composition) }, usualHeaders(entry.id), scenario, response, entry);
     entry.tokens = entry.end === 'complete' ? billed.completion : 0;
   } else {
-    const headers = { ...usualHeaders(entry.id, 'text/event-stream; charset=utf-8'), 'cache-control': 'no-cache', ...scenario.headers };
-    await deliver(response, { status: 200, headers }, streamFrames(composition), scenario, entry);
+    const headers = { ...usualHeaders(entry.id), 'content-type': 'text/event-stream; charset=utf-8', ...scenario.headers };
+    await sendStream(streamFrames(composition), headers, scenario, response, entry);
   }
   entry.billed = { prompt: billed.prompt, completion: entry.tokens };
 }
@@ -111,11 +100,24 @@ function refusedAtTheDoor({ method, path, headers }: ReceivedRequest, key: strin
   return isJson ? undefined : refuse({ message: 'The content type has to be application/json.', code: null });
 }
 
-export async function startVendor(options: VendorOptions = {}): Promise<Vendor> {
+/** How the vendor answers, without the address it does so at. */
+export interface ChatPlay {
+  readonly key: string;
+  readonly scripts: ScriptBook<ChatRequest, Scenario>;
+  answer(call: PlayedCall): Promise<void>;
+}
+
+/** A model of the responses wire's table is known here too, unless it speaks that wire alone. */
+function usualFacts(model: string): ModelFacts | undefined {
+  const facts = /-(pro|codex)/.test(model) ? undefined : responsesFacts(model);
+  return facts && { reasoning: facts.efforts.length > 0, contextLength: facts.contextLength, outputLimit: facts.outputLimit };
+}
+
+export function chatPlay(options: VendorOptions = {}): ChatPlay {
   const key = options.key ?? 'sk-vendor-0123456789';
   const models = { ...defaultModels, ...options.models };
-  const scripts = new ScriptBook();
-  const find = (model: string): ModelFacts | undefined => models[model] ?? (scripts.has(model) ? {} : undefined);
+  const scripts = new ScriptBook<ChatRequest, Scenario>({});
+  const find = (model: string): ModelFacts | undefined => models[model] ?? usualFacts(model) ?? (scripts.has(model) ? {} : undefined);
 
   function listed(path: string): WholeReply {
     const data = listing(models);
@@ -124,23 +126,30 @@ export async function startVendor(options: VendorOptions = {}): Promise<Vendor> 
     return one ? { status: 200, body: one } : refuse({ message: `Invalid URL (GET ${path})`, code: null }, 404);
   }
 
-  const answer: Answer = async (received, response, entry) => {
-    const whole = (reply: WholeReply, scenario: Scenario = {}): Promise<void> => sendWhole(reply, scenario, response, entry);
-    const refused = refusedAtTheDoor(received, key);
-    if (refused) return whole(refused);
-    if (received.method === 'GET') return whole(listed(received.path));
-    const checked = check(received.body, find);
-    if ('refusal' in checked) return whole(checked.refusal);
-    const { request, facts } = checked;
-    entry.model = request.model;
-    entry.stream = request.stream ?? false;
-    const scenario = await scripts.next(request, received);
-    if (scenario.reply) return whole(scenario.reply, scenario);
-    const composition = compose(request, facts, scenario, received.number);
-    await sendReply(composition, scenario.shape ? scenario.shape === 'stream' : entry.stream, response, entry);
+  return {
+    key,
+    scripts,
+    async answer({ received, response, entry }) {
+      const whole = (reply: WholeReply, scenario: Scenario = {}): Promise<void> => sendWhole(reply, usualHeaders(entry.id), scenario, response, entry);
+      const refused = refusedAtTheDoor(received, key);
+      if (refused) return whole(refused);
+      if (received.method === 'GET') return whole(listed(received.path));
+      const checked = check(received.body, find);
+      if ('refusal' in checked) return whole(checked.refusal);
+      const { request, facts } = checked;
+      entry.model = request.model;
+      entry.stream = request.stream ?? false;
+      const scenario = await scripts.next(request.model, request, received);
+      if (scenario.reply) return whole(scenario.reply, scenario);
+      const composition = compose(request, facts, scenario, received.number);
+      return sendReply(composition, scenario.shape ? scenario.shape === 'stream' : entry.stream, response, entry);
+    },
   };
+}
 
-  const server = await listen(answer, options.port);
+export async function startVendor(options: VendorOptions = {}): Promise<Vendor> {
+  const { key, scripts, answer } = chatPlay(options);
+  const server = await listen((received, response, entry) => answer({ received, response, entry }), options.port);
   return {
     url: `${server.origin}/v1`,
     key,

@@ -1,7 +1,7 @@
 /** What the vendor refuses, in the shapes the real one was recorded refusing it. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { ask, question } from './ask.ts';
-import { topLevelNames } from './chat-completions/check.ts';
+import { topLevelNames } from './json-body.ts';
 import { refusals, startVendor, type Vendor } from './chat-completions.ts';
 
 const user = { role: 'user', content: 'Hello!' };

@@ -53,6 +53,6 @@ export function* staged(events: Iterable<Told>, scenario: Scenario, failure: (se
   if (scenario.fail) throw new Error(`a scenario's failure comes too late: the reply has ${sent} events`);
 }
 
-export async function sendStream(frames: Iterable<Frame>, headers: Headers, scenario: Scenario, response: ServerResponse, entry: JournalEntry): Promise<void> {
+export async function sendStream(frames: Iterable<Frame>, headers: Headers, scenario: Delivery & Pick<Scenario, 'headers'>, response: ServerResponse, entry: JournalEntry): Promise<void> {
   await deliver(response, { status: 200, headers: { 'cache-control': 'no-cache', ...headers, ...scenario.headers } }, frames, scenario, entry);
 }

@@ -3,6 +3,8 @@
  * model, does the model take the field, is the shape right, do the fields fit together. The first failure is the reply.
  */
 import type { WholeReply } from '../delivery.ts';
+import { readBody } from '../json-body.ts';
+import { isObject } from '../sample.ts';
 import { complaintOf } from './complaints.ts';
 import { conversationComplaint } from './conversation.ts';
 import { unsupportedFields, type Extensions, type ModelFacts } from './models.ts';
@@ -13,39 +15,13 @@ import { promptTokens } from './tokens.ts';
 
 export type Checked = { readonly request: ChatRequest; readonly facts: ModelFacts } | { readonly refusal: WholeReply };
 
-type JsonObject = Record<string, unknown>;
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** The names at the top of a JSON object, repeated ones repeated: a parser would keep the last and hide a bad splice. */
-export function topLevelNames(text: string): string[] {
-  const names: string[] = [];
-  let depth = 0;
-  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"\s*:?|[{}[\]]/gs)) {
-    if (token === '{' || token === '[') depth += 1;
-    else if (token === '}' || token === ']') depth -= 1;
-    else if (depth === 1 && token.endsWith(':')) names.push(String(JSON.parse(token.slice(0, -1))));
-  }
-  return names;
-}
+type JsonObject = Readonly<Record<string, unknown>>;
 
 function parse(bytes: Buffer): { readonly body: JsonObject } | { readonly refusal: WholeReply } {
-  const unreadable = { refusal: refuse({ message: 'We could not parse the JSON body of your request.', code: null }) };
-  let text: string;
-  let body: unknown;
-  try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    body = JSON.parse(text);
-  } catch {
-    return unreadable;
-  }
-  if (!isObject(body)) return unreadable;
-  const names = topLevelNames(text);
-  const twice = names.find((name, index) => names.indexOf(name) < index);
-  if (twice === undefined) return { body };
-  return { refusal: refuse({ message: `Duplicate parameter: '${twice}'.`, param: twice, code: 'duplicate_parameter' }) };
+  const read = readBody(bytes);
+  if (!('fault' in read)) return read;
+  if (read.fault === 'unreadable') return { refusal: refuse({ message: 'We could not parse the JSON body of your request.', code: null }) };
+  return { refusal: refuse({ message: `Duplicate parameter: '${read.name}'.`, param: read.name, code: 'duplicate_parameter' }) };
 }
 
 function without(value: unknown, fields: readonly string[]): unknown {
@@ -54,7 +30,7 @@ function without(value: unknown, fields: readonly string[]): unknown {
 
 /** The part of a request every vendor of the protocol knows. */
 function standardPart(body: JsonObject, { fields = [], messageFields = [], toolTypes = [] }: Extensions): JsonObject {
-  const standard = Object.fromEntries(Object.entries(body).filter(([field]) => !fields.includes(field)));
+  const standard: Record<string, unknown> = Object.fromEntries(Object.entries(body).filter(([field]) => !fields.includes(field)));
   const { messages, tools } = standard;
   if (messageFields.length && Array.isArray(messages)) {
     standard['messages'] = messages.map((message: unknown) => {

@@ -104,7 +104,8 @@ function plainFrame(data: string): string {
 
 const usualError = { message: 'The server had an error while processing your request.', type: 'server_error', param: null, code: null };
 
-function* failure({ as, error = usualError }: StreamFailure, { identity }: Composition, frame: (data: string) => string): Generator<string> {
+function* failure({ as = 'data', error: said }: StreamFailure, { identity }: Composition, frame: (data: string) => string): Generator<string> {
+  const error = said ?? usualError;
   if (as === 'data') yield frame(JSON.stringify({ error }));
   if (as === 'event') yield `event: error\n${plainFrame(JSON.stringify({ error: { ...error, status_code: 400 } }))}`;
   if (as !== 'chunk') return;

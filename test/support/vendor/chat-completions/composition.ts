@@ -2,6 +2,8 @@
  * What both forms of a reply have in common: its identity, what each candidate says within the limit, and the
  * usage, told honestly or as the scenario would have it.
  */
+import { improvise, saysNothing, type Asked } from '../improvise.ts';
+import { askedOf } from './asked.ts';
 import type { ModelFacts } from './models.ts';
 import type { ChatRequest } from './request.ts';
 import type { Scenario, UsageFigures } from './scenario.ts';
@@ -25,17 +27,16 @@ export interface Composition {
   readonly usages: readonly UsageFigures[];
 }
 
-function words(said: Said, model: string, candidate: number): Said {
-  if (said.text !== undefined || said.refusal !== undefined || said.toolCalls || said.reasoning !== undefined) return said;
-  return { ...said, text: `Hello from ${model}, this is answer ${candidate + 1}.` };
+function words(said: Said, asked: Asked, candidate: number): Said {
+  return saysNothing(said) ? { ...improvise(asked, candidate), ...said } : said;
 }
 
-function honest(billed: Billed, reasoning: number): UsageFigures {
+function honest(billed: Billed, reasoning: number, cached = 0): UsageFigures {
   return {
     prompt_tokens: billed.prompt,
     completion_tokens: billed.completion,
     total_tokens: billed.prompt + billed.completion,
-    prompt_tokens_details: { cached_tokens: 0, audio_tokens: 0 },
+    prompt_tokens_details: { cached_tokens: Math.min(cached, billed.prompt), audio_tokens: 0 },
     completion_tokens_details: { reasoning_tokens: reasoning, audio_tokens: 0, accepted_prediction_tokens: 0, rejected_prediction_tokens: 0 },
   };
 }
@@ -49,12 +50,13 @@ function withFigures(truth: UsageFigures, figures: UsageFigures): UsageFigures {
 
 export function compose(request: ChatRequest, facts: ModelFacts, scenario: Scenario, number: number): Composition {
   const limit = scenario.overrun ? Infinity : (request.max_completion_tokens ?? request.max_tokens ?? facts.outputLimit ?? Infinity);
+  const asked = askedOf(request, facts);
   const speeches = Array.from({ length: request.n ?? 1 }, (_, candidate) => {
-    const said = words(scenario.candidates?.[candidate] ?? scenario, request.model, candidate);
-    return speak(said, `call_${number}x${candidate}y`, limit);
+    const said = words(scenario.candidates?.[candidate] ?? scenario, asked, candidate);
+    return speak(said, `call_${number}x${candidate}y`, limit, [request.stop ?? []].flat());
   });
   const billed = { prompt: promptTokens(request), completion: speeches.reduce((sum, speech) => sum + speechTokens(speech), 0) };
-  const truth = honest(billed, speeches.reduce((sum, { reasoning }) => sum + reasoning.length, 0));
+  const truth = honest(billed, speeches.reduce((sum, { reasoning }) => sum + reasoning.length, 0), scenario.cached);
   const figures = scenario.usage === 'missing' ? [] : [scenario.usage ?? {}].flat();
   const id = `chatcmpl-fake${String(number).padStart(8, '0')}`;
   return {

@@ -2,29 +2,18 @@
  * What the model says: the words of a scenario cut into pieces, and cut off where the request's output limit
  * ends them, so that a lowered limit shows in the reply as it would with a real model.
  */
-import { pieces } from './tokens.ts';
+import type { Citation, Said as AnySaid, SaidCall as AnyCall } from '../scenario.ts';
+import { spoken } from '../words.ts';
 
-/** Text given whole is cut into tokens; given in pieces, each is one token and one event of a stream. */
-export type Words = string | readonly string[];
-
-export interface SaidCall {
-  readonly name: string;
-  /** Made up unless given; some vendors leave it empty. */
-  readonly id?: string;
+export interface SaidCall extends AnyCall {
   readonly type?: 'function' | 'custom';
-  /** The arguments as JSON text, or the input of a custom tool. */
-  readonly arguments?: Words;
 }
 
-/** What one candidate says. */
-export interface Said {
-  readonly text?: Words;
-  readonly reasoning?: Words;
-  readonly refusal?: Words;
+/** What one candidate says; a call's id is made up unless given, and some vendors leave it empty. */
+export interface Said extends Omit<AnySaid, 'toolCalls'> {
   readonly toolCalls?: readonly SaidCall[];
+  /** Annotations as they stand, beside those of its citations. */
   readonly annotations?: readonly unknown[];
-  /** Its finish reason, where not the one that follows from what was said. */
-  readonly finish?: string;
 }
 
 export interface Call {
@@ -43,12 +32,27 @@ export interface Speech {
   readonly finish: string;
 }
 
-function spoken(words: Words | undefined): readonly string[] {
-  return typeof words === 'string' ? pieces(words) : (words ?? []);
+function annotationOf({ url, title, text: part }: Citation, all: string): object {
+  const cited = part ?? all;
+  const start = Math.max(all.indexOf(cited), 0);
+  return { type: 'url_citation', url_citation: { url, title, start_index: start, end_index: start + cited.length } };
 }
 
-/** Passed what is said, a prefix for made-up ids and the most tokens it may take. */
-export function speak(said: Said, idPrefix: string, limit: number): Speech {
+/** The words up to the first stop sequence, which is not said; that there was one is not told either. */
+function untilStop(words: readonly string[], stops: readonly string[]): readonly string[] {
+  const text = words.join('');
+  const found = stops.map((stop) => text.indexOf(stop)).filter((at) => at >= 0);
+  if (!found.length) return words;
+  let left = Math.min(...found);
+  return words.flatMap((word) => {
+    const kept = word.slice(0, Math.max(left, 0));
+    left -= word.length;
+    return kept ? [kept] : [];
+  });
+}
+
+/** Passed what is said, a prefix for made-up ids, the most tokens it may take, and what ends it early. */
+export function speak(said: Said, idPrefix: string, limit: number, stops: readonly string[] = []): Speech {
   let left = limit;
   let cut = false;
   const take = (words: readonly string[]): readonly string[] => {
@@ -58,14 +62,15 @@ export function speak(said: Said, idPrefix: string, limit: number): Speech {
     return kept;
   };
   const reasoning = take(spoken(said.reasoning));
-  const text = said.text === undefined ? undefined : take(spoken(said.text));
+  const text = said.text === undefined ? undefined : take(untilStop(spoken(said.text), stops));
   const refusal = take(spoken(said.refusal));
-  const calls = (said.toolCalls ?? []).flatMap(({ name, id, type = 'function', arguments: words = '{}' }, index): Call[] => {
+  const calls = (said.toolCalls ?? []).flatMap(({ name, id, freeform, type = freeform ? 'custom' : 'function', arguments: words = '{}' }, index): Call[] => {
     if (!take([name]).length) return [];
     return [{ id: id ?? `${idPrefix}${index}`, type, name, fragments: take(spoken(words)) }];
   });
   const natural = calls.length ? 'tool_calls' : 'stop';
-  return { reasoning, text, refusal, calls, annotations: said.annotations ?? [], finish: cut ? 'length' : (said.finish ?? natural) };
+  const cited = (said.citations ?? []).map((citation) => annotationOf(citation, (text ?? []).join('')));
+  return { reasoning, text, refusal, calls, annotations: [...(said.annotations ?? []), ...cited], finish: cut ? 'length' : (said.finish ?? natural) };
 }
 
 export function speechTokens({ reasoning, text, refusal, calls }: Speech): number {

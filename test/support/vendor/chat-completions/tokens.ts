@@ -1,21 +1,9 @@
-/**
- * How the vendor counts. One token is a word with the space before it, or a single sign; a reply given in
- * pieces has one token a piece, as a model emits them. A prompt is its texts and tools so counted, three a message
- * and 85 for each image, sound or file. Nothing like a real tokeniser, but exact, and never more than bytes.
- */
+/** What the vendor bills for a prompt: its texts and tools in tokens, three a message and 85 for each image, sound or file. */
+import { countWords as count } from '../words.ts';
 import type { ChatRequest, Message } from './request.ts';
 
 const perMessage = 3;
 const perMedium = 85;
-
-/** `'Hello there!'` → `['Hello', ' there', '!']`; joined again they are the text. */
-export function pieces(text: string): string[] {
-  return text.match(/\s*(?:[\p{L}\p{N}]+|[^\s\p{L}\p{N}])|\s+$/gu) ?? [];
-}
-
-function count(text: string | null | undefined): number {
-  return text ? pieces(text).length : 0;
-}
 
 function contentTokens(content: Message['content']): number {
   if (!Array.isArray(content)) return count(content);
