@@ -12,7 +12,7 @@ import type { Provider } from './provider.ts';
 const modality = z.enum(['text', 'image', 'audio', 'video', 'pdf', 'file']);
 
 /** What is sent for a value a caller may ask for; the same one where the model knows it, and none for what is refused. */
-const valueTable = z.record(z.string(), z.string());
+const valueTable = z.record(z.string(), z.string()).refine((values) => Object.keys(values).length > 0, 'names no value');
 
 const imageSchema = z.strictObject({
   /** The most output tokens one picture counts as, by its quality; the dearest holds where none of these is asked for. */

@@ -3,8 +3,10 @@
  * before output, nothing; the client gone after sending, its input; broken off after output, its input and what
  * was delivered. Counting tokens costs nothing. Where the vendor's figures are missing they are estimated from bytes, and said to be.
  */
+import { outputBound, pictureTokens } from './bound.ts';
+import type { Usage } from './canonical/usage.ts';
 import type { Charge, Routed } from './exchange.ts';
-import { costOf } from './money.ts';
+import { costOf, type Price } from './money.ts';
 import type { Tally } from './tally.ts';
 
 export type Outcome = 'completed' | 'aborted' | 'cut' | 'left-before-output' | 'failed';
@@ -18,11 +20,23 @@ export function chargeFor(outcome: Outcome, exchange: Routed, tally: Tally): Cha
   if (exchange.operation === 'count' || outcome === 'failed' || (outcome === 'left-before-output' && !exchange.attempt.sent)) return nothing;
   const { price } = exchange.attempt.target;
   const told = tally.usage;
-  if (outcome === 'completed' && told.input !== undefined && told.output !== undefined) {
-    return { usage: told, cost: costOf(told, price), basis: 'usage' };
-  }
-  const usage = { ...told, input: told.input ?? estimateInput(exchange), output: estimateOutput(outcome, exchange, tally) };
+  const counted = countImages(told, price, tally);
+  if (outcome === 'completed' && isWhole(counted, price)) return { usage: counted, cost: costOf(counted, price), basis: 'usage' };
+  const usage = { ...counted, input: told.input ?? estimateInput(exchange), ...estimateOutput(outcome, exchange, tally) };
   return { usage, cost: costOf(usage, price), basis: 'estimate' };
+}
+
+/** The vendor's figures, with the pictures where they are priced apiece, and as pictures where an image model's tokens are not told apart. */
+function countImages(told: Usage, price: Price, { images }: Tally): Usage {
+  if (images === 0) return told;
+  if (price.image !== undefined) return { ...told, images };
+  if (price.outputImage === undefined || told.outputImage !== undefined || told.output === undefined) return told;
+  return { ...told, outputImage: told.output - (told.reasoning ?? 0) };
+}
+
+/** Whether nothing has to be estimated: where pictures are priced apiece and tokens cost nothing, they are all there is to count. */
+function isWhole({ input, output, images }: Usage, price: Price): boolean {
+  return (input !== undefined && output !== undefined) || (images !== undefined && price.input === 0n && price.output === 0n);
 }
 
 /** The tokens of a call's input, where nobody has counted them. */
@@ -32,14 +46,12 @@ export function estimateInput({ call, attempt }: Routed): number {
 }
 
 /** Never above what was reserved for: the limit of each candidate. */
-function estimateOutput(outcome: Outcome, exchange: Routed, { usage, deliveredBytes }: Tally): number {
-  if (outcome === 'left-before-output') return 0;
-  const delivered = Math.ceil(deliveredBytes / bytesPerToken);
-  return Math.min(Math.max(usage.output ?? 0, delivered), outputLimitOf(exchange) * exchange.call.candidates);
-}
-
-/** Tokens of output a candidate can have at most: the grant's limit, the caller's, or the model's own. */
-function outputLimitOf({ grant, call, attempt }: Routed): number {
-  return Math.min(grant.outputLimit ?? Infinity, call.outputLimit ?? Infinity, attempt.target.model.outputLimit);
+function estimateOutput(outcome: Outcome, { call, grant, attempt }: Routed, { usage, deliveredBytes, images }: Tally): Usage {
+  if (outcome === 'left-before-output') return { output: 0 };
+  const { model } = attempt.target;
+  const painted = images > 0 ? images * pictureTokens(call, model) : 0;
+  const delivered = Math.ceil(deliveredBytes / bytesPerToken) + painted;
+  const output = Math.min(Math.max(usage.output ?? 0, delivered), outputBound(call, model, grant.outputLimit) * call.candidates);
+  return painted > 0 ? { output, outputImage: Math.min(usage.outputImage ?? painted, output) } : { output };
 }
 

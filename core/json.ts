@@ -7,8 +7,14 @@ import { GatewayError } from './errors.ts';
 
 const deepest = 128;
 
+/** A client's body as it is read: its text, and what the text says. */
+export interface ReadBody {
+  readonly text: string;
+  readonly value: unknown;
+}
+
 /** Throws `invalid_request` saying what is wrong with the body as a whole. */
-export function parseJson(bytes: Buffer): { text: string; value: unknown } {
+export function parseJson(bytes: Buffer): ReadBody {
   if (!isUtf8(bytes)) throw new GatewayError('invalid_request', 'The body is not valid UTF-8; send JSON encoded as UTF-8.');
   const text = bytes.toString('utf8');
   let value: unknown;

@@ -50,18 +50,24 @@ const rates = {
   reasoning: usd.optional(),
   inputAudio: usd.optional(),
   outputAudio: usd.optional(),
+  inputImage: usd.optional(),
+  outputImage: usd.optional(),
 };
 
 /** What a million tokens of each kind cost in USD, and what a call costs apart from its tokens. */
 export const priceSchema = z.strictObject({
   ...rates,
   request: usd.optional(),
+  /** What each picture that is made costs, where a vendor counts pictures. */
+  image: usd.optional(),
+  /** What each search of the web costs that a vendor made for a call. */
+  webSearch: usd.optional(),
   /** Rates that hold for the whole call once its input is longer than `above` tokens; the longest that fits wins. */
   tiers: z.array(z.strictObject({ above: z.int().positive(), ...rates })).default([]),
 });
 
 export type Price = z.output<typeof priceSchema>;
-type Rates = Omit<Price, 'request' | 'tiers'>;
+type Rates = Omit<Price, 'request' | 'image' | 'webSearch' | 'tiers'>;
 
 export const freePrice: Price = { input: 0n, output: 0n, tiers: [] };
 
@@ -90,44 +96,73 @@ function least(first: bigint, second: bigint): bigint {
   return first < second ? first : second;
 }
 
-/** What a call with this usage costs. Parts (cached, audio, reasoning) that a price does not name cost as the whole they belong to. */
-export function costOf(usage: Usage, price: Price): Nano {
-  const rates = ratesFor(price, usage.input ?? 0);
-  const inputParts = [
-    [tokens(usage.cacheRead), rates.cacheRead],
-    [tokens(usage.cacheWrite5m), rates.cacheWrite5m],
-    [tokens(usage.cacheWrite1h), rates.cacheWrite1h],
-    [tokens(usage.inputAudio), rates.inputAudio],
-  ] as const;
-  const outputParts = [
-    [tokens(usage.reasoning), rates.reasoning],
-    [tokens(usage.outputAudio), rates.outputAudio],
-  ] as const;
-  const total = blend(tokens(usage.input), rates.input, inputParts) + blend(tokens(usage.output), rates.output, outputParts);
-  return roundMillionths(total) + (price.request ?? 0n);
+/** One kind of what a call used: `units` of it at `rate` nano-USD, for a million of them where they are tokens. */
+export interface CostLine {
+  readonly kind: string;
+  readonly units: bigint;
+  readonly rate: bigint;
+  readonly per: bigint;
 }
 
-/** Prices the named parts apart and the rest at the base rate; a part is never larger than what is left of the whole. */
-function blend(whole: bigint, base: bigint, parts: readonly (readonly [bigint, bigint | undefined])[]): bigint {
-  let rest = whole;
-  let sum = 0n;
-  for (const [count, rate] of parts) {
-    if (rate === undefined) continue;
-    const part = least(count, rest);
-    rest -= part;
-    sum += part * rate;
-  }
-  return sum + rest * base;
+/**
+ * What a call with this usage costs, kind by kind. Parts (cached, audio, images, reasoning) that a price does not
+ * name cost as the whole they belong to; a part is never larger than what is left of the whole.
+ */
+export function costLines(usage: Usage, price: Price): CostLine[] {
+  const rates = ratesFor(price, usage.input ?? 0);
+  const lines: CostLine[] = [];
+  let input = tokens(usage.input);
+  input -= addPart(lines, 'cacheRead', usage.cacheRead, rates.cacheRead, input);
+  input -= addPart(lines, 'cacheWrite5m', usage.cacheWrite5m, rates.cacheWrite5m, input);
+  input -= addPart(lines, 'cacheWrite1h', usage.cacheWrite1h, rates.cacheWrite1h, input);
+  input -= addPart(lines, 'inputAudio', usage.inputAudio, rates.inputAudio, input);
+  input -= addPart(lines, 'inputImage', usage.inputImage, rates.inputImage, input);
+  let output = tokens(usage.output);
+  output -= addPart(lines, 'reasoning', usage.reasoning, rates.reasoning, output);
+  output -= addPart(lines, 'outputAudio', usage.outputAudio, rates.outputAudio, output);
+  output -= addPart(lines, 'outputImage', usage.outputImage, rates.outputImage, output);
+  if (input > 0n) lines.push({ kind: 'input', units: input, rate: rates.input, per: million });
+  if (output > 0n) lines.push({ kind: 'output', units: output, rate: rates.output, per: million });
+  if (price.request !== undefined) lines.push({ kind: 'request', units: 1n, rate: price.request, per: 1n });
+  if (price.image !== undefined && usage.images) lines.push({ kind: 'image', units: tokens(usage.images), rate: price.image, per: 1n });
+  if (price.webSearch !== undefined && usage.webSearches) lines.push({ kind: 'webSearch', units: tokens(usage.webSearches), rate: price.webSearch, per: 1n });
+  return lines;
+}
+
+/** Adds what is priced apart; answers how much that is. */
+function addPart(lines: CostLine[], kind: string, count: number | undefined, rate: bigint | undefined, left: bigint): bigint {
+  if (!count || rate === undefined) return 0n;
+  const units = least(tokens(count), left);
+  if (units > 0n) lines.push({ kind, units, rate, per: million });
+  return units;
+}
+
+/** The exact sum of what every kind costs, rounded once. */
+export function sumOf(lines: readonly CostLine[]): Nano {
+  let millionths = 0n;
+  for (const { units, rate, per } of lines) millionths += units * rate * (million / per);
+  return roundMillionths(millionths);
+}
+
+/** What a call with this usage costs. */
+export function costOf(usage: Usage, price: Price): Nano {
+  return sumOf(costLines(usage, price));
 }
 
 /** The dearest a call can be: every input token at the dearest input rate, every output token at the dearest output rate. */
 export function worstCost(bound: { input: number; output: number; candidates: number }, price: Price): Nano {
-  return roundMillionths(tokens(bound.input) * dearest(price).input + tokens(bound.output) * BigInt(bound.candidates) * dearest(price).output) + (price.request ?? 0n);
+  const total = tokens(bound.input) * dearest(price).input + tokens(bound.output) * BigInt(bound.candidates) * dearest(price).output;
+  return roundMillionths(total) + fixedCost(bound, price);
+}
+
+/** What a call costs apart from its tokens: each candidate is a picture where pictures are counted. */
+function fixedCost({ candidates }: { candidates: number }, price: Price): Nano {
+  return (price.request ?? 0n) + BigInt(candidates) * (price.image ?? 0n);
 }
 
 /** The largest output limit per candidate whose worst case fits into `amount`; negative when not even the input fits. */
 export function affordableOutput(amount: Nano, bound: { input: number; candidates: number }, price: Price): number {
-  const left = (amount - (price.request ?? 0n)) * million - tokens(bound.input) * dearest(price).input;
+  const left = (amount - fixedCost(bound, price)) * million - tokens(bound.input) * dearest(price).input;
   const rate = dearest(price).output * BigInt(bound.candidates);
   if (left < 0n) return -1;
   return rate === 0n ? Number.MAX_SAFE_INTEGER : Number(left / rate);
@@ -144,7 +179,7 @@ const dearestOf = new WeakMap<Price, Dearest>();
 function dearest(price: Price): Dearest {
   const known = dearestOf.get(price);
   if (known) return known;
-  const found = { input: highest(price, ['input', 'cacheRead', 'cacheWrite5m', 'cacheWrite1h', 'inputAudio']), output: highest(price, ['output', 'reasoning', 'outputAudio']) };
+  const found = { input: highest(price, ['input', 'cacheRead', 'cacheWrite5m', 'cacheWrite1h', 'inputAudio', 'inputImage']), output: highest(price, ['output', 'reasoning', 'outputAudio', 'outputImage']) };
   dearestOf.set(price, found);
   return found;
 }

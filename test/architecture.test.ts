@@ -40,13 +40,16 @@ describe('boundaries', () => {
   it.each([
     ['koa', 'core/server.ts'],
     ['@koa/router', 'core/server.ts'],
-    ['koa-body', 'core/server.ts'],
     ['http-proxy-3', 'core/dispatch.ts'],
     ['tapable', 'core/hooks.ts'],
     ['eventsource-parser', 'core/sse.ts'],
     ['commander', 'core/command-line.ts'],
   ])('%s is imported by %s alone', (name, owner) => {
     expect(importers(name)).toEqual([owner]);
+  });
+
+  it('koa-body is imported by the door and what reads its uploads', () => {
+    expect(importers('koa-body')).toEqual(['core/server.ts', 'core/uploads.ts']);
   });
 
   it('undici is imported by the dispatcher and its transport alone', () => {

@@ -39,6 +39,8 @@ export const eventSchema = z.discriminatedUnion('type', [
   }),
   /** Text, reasoning text, tool arguments (JSON text), code, or base64 of media: always to be joined in order. */
   z.strictObject({ type: z.literal('block-delta'), ...place, text: z.string(), ...bag }),
+  /** A picture while it is being painted, in base64: its block comes when it is done. */
+  z.strictObject({ type: z.literal('partial-image'), candidate: z.int().nonnegative(), index: z.int().nonnegative(), data: z.string(), ...bag }),
   z.strictObject({ type: z.literal('block-end'), ...place, opaque: z.array(opaqueSchema).optional(), ...bag }),
   z.strictObject({
     type: z.literal('annotation'),

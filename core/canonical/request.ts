@@ -38,6 +38,8 @@ const mediaBlock = z.strictObject({
   filename: z.string().optional(),
   title: z.string().optional(),
   detail: z.string().optional(),
+  /** A picture that tells by its transparent parts where another is to be changed. */
+  mask: z.literal(true).optional(),
   ...sealed,
   ...side,
 });
@@ -119,6 +121,21 @@ const toolChoiceSchema = z.strictObject({
   ...bag,
 });
 
+/** How a picture is wanted, each in the words of the images protocol. */
+const imageSchema = z.strictObject({
+  size: z.string().optional(),
+  quality: z.string().optional(),
+  format: z.string().optional(),
+  compression: z.int().optional(),
+  background: z.string().optional(),
+  /** How many unfinished pictures a stream is to show. */
+  partials: z.int().optional(),
+  moderation: z.string().optional(),
+  /** How closely a picture that is edited is to be kept to. */
+  fidelity: z.string().optional(),
+});
+export type ImageSettings = z.infer<typeof imageSchema>;
+
 export const requestSchema = z.strictObject({
   model: z.string(),
   stream: z.boolean(),
@@ -155,6 +172,7 @@ export const requestSchema = z.strictObject({
     })
     .optional(),
   modalities: z.array(z.string()).optional(),
+  image: imageSchema.optional(),
   user: z.string().optional(),
   metadata: z.record(z.string(), z.unknown()).optional(),
   serviceTier: z.string().optional(),

@@ -21,6 +21,8 @@ export const usageSchema = z.strictObject({
   acceptedPrediction: count.optional(),
   rejectedPrediction: count.optional(),
   webSearches: count.optional(),
+  /** Pictures made, where they are priced apiece. */
+  images: count.optional(),
 });
 
 export type Usage = z.infer<typeof usageSchema>;

@@ -40,10 +40,14 @@ describe('every catalogue file', () => {
     }
   });
 
-  it.each(models.map((model) => [`${model.vendor}: ${model.id}`, model] as const))('%s is a text model sold at a plausible price', (_, model) => {
+  it.each(models.map((model) => [`${model.vendor}: ${model.id}`, model] as const))('%s is a model of text or pictures sold at a plausible price', (_, model) => {
     const { price } = model;
     if (!price) throw new Error('no price');
-    expect(model.output).toEqual(['text']);
+    // What makes pictures has a price for them, and says what it can be asked for.
+    expect(model.output.filter((kind) => kind !== 'image' && kind !== 'text')).toEqual([]);
+    expect(model.capabilities.image !== undefined).toBe(model.output.includes('image'));
+    if (model.capabilities.image) expect(Math.max(...Object.values(model.capabilities.image.tokens))).toBeLessThanOrEqual(model.outputLimit);
+    expect(price.outputImage === undefined || (model.output.includes('image') && price.outputImage > price.output)).toBe(true);
     expect(model.input).toContain('text');
     expect(model.outputLimit).toBeLessThanOrEqual(model.contextLength);
     expect(model.created <= '2026-07-02').toBe(true);
@@ -78,6 +82,9 @@ describe('what the vendors published', () => {
     ['openai', 'o1-pro', { input: '150', output: '600' }],
     ['anthropic', 'claude-haiku-4-5', { input: '1', output: '5', cacheRead: '0.1', cacheWrite5m: '1.25', cacheWrite1h: '2' }],
     ['anthropic', 'claude-opus-4-8', { input: '5', output: '25', cacheRead: '0.5', cacheWrite5m: '6.25', cacheWrite1h: '10' }],
+    ['openai', 'gpt-image-2', { input: '5', output: '30', cacheRead: '1.25', inputImage: '8' }],
+    ['openai', 'gpt-image-1.5', { input: '5', output: '10', cacheRead: '1.25', inputImage: '8', outputImage: '32' }],
+    ['google', 'gemini-2.5-flash-image', { input: '0.3', output: '2.5', cacheRead: '0.075', outputImage: '30' }],
     ['google', 'gemini-2.5-flash', { input: '0.3', output: '2.5', cacheRead: '0.03', inputAudio: '1' }],
     ['deepseek', 'deepseek-v4-pro', { input: '0.435', output: '0.87', cacheRead: '0.003625' }],
     ['mistral', 'mistral-large-2512', { input: '0.5', output: '1.5' }],

@@ -25,7 +25,7 @@ export function replyTo(body: string | Uint8Array, context: ReplyContext): Upstr
   return { status: 200, headers: { 'content-type': 'text/event-stream; charset=utf-8' }, body: frames(request, outcome, context) };
 }
 
-function readJson(text: string): unknown {
+export function readJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -33,12 +33,12 @@ function readJson(text: string): unknown {
   }
 }
 
-function jsonResponse(status: number, value: unknown): UpstreamResponse {
+export function jsonResponse(status: number, value: unknown): UpstreamResponse {
   const bytes = Buffer.from(JSON.stringify(value));
   return { status, headers: { 'content-type': 'application/json' }, body: (async function* () { yield bytes; })() };
 }
 
-function refusal({ issues: [issue] }: z.ZodError): unknown {
+export function refusal({ issues: [issue] }: z.ZodError): unknown {
   const param = issue && issue.path.length > 0 ? z.core.toDotPath(issue.path) : null;
   const message = `${param ? `"${param}": ` : ''}${issue?.message ?? 'The request makes no sense.'}`;
   return { error: { message, type: 'invalid_request_error', param, code: null } };

@@ -1,0 +1,23 @@
+/** How much a call can put out at most: what is reserved for it, and what an estimate never exceeds. */
+import type { Model } from './catalog.ts';
+import type { ClientCall } from './protocol.ts';
+
+/** The most tokens one picture of the call counts as, by the quality that is asked for; none where the model makes no pictures. */
+export function pictureTokens(call: ClientCall, { capabilities }: Model): number {
+  const { image } = capabilities;
+  if (!image) return 0;
+  const asked = call.decode().image?.quality;
+  const known = asked === undefined ? undefined : image.tokens[image.qualities[asked] ?? asked];
+  return known ?? Math.max(...Object.values(image.tokens));
+}
+
+/**
+ * Tokens of output a candidate can have: the limit that was granted, the caller's, or the model's own. A picture is
+ * made whole or not at all, so that no limit goes below one, and a model that makes nothing else knows no other.
+ */
+export function outputBound(call: ClientCall, model: Model, granted: number | undefined): number {
+  const limit = Math.min(granted ?? Infinity, call.outputLimit ?? Infinity, model.outputLimit);
+  if (!model.capabilities.image) return limit;
+  const picture = pictureTokens(call, model);
+  return model.output.includes('text') ? Math.min(Math.max(limit, picture), model.outputLimit) : picture;
+}

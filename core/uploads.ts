@@ -1,0 +1,119 @@
+/**
+ * Reads what clients upload. koa-body writes each file to a folder of the call's own, from which it is taken into
+ * memory; the folder goes with the call, however that ends, and what a crash left behind goes at the next start.
+ */
+import { randomUUID } from 'node:crypto';
+import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
+import type { IncomingHttpHeaders } from 'node:http';
+import { join } from 'node:path';
+import type { koaBody } from 'koa-body';
+import { GatewayError } from './errors.ts';
+import { Form, type FormFile } from './form.ts';
+
+type Context = Parameters<ReturnType<typeof koaBody>>[0];
+
+const mostFields = 64;
+const mostFiles = 32;
+const longestName = 100;
+const longestTexts = 1024 * 1024;
+/** Milliseconds after which an upload is over in any case: the listener waits for no request that long. */
+const oldest = 10 * 60_000;
+
+/** Folders of calls that are being read by this process. */
+const running = new Set<string>();
+
+export function isUpload(headers: IncomingHttpHeaders): boolean {
+  return /^multipart\/form-data\b/i.test(headers['content-type'] ?? '');
+}
+
+/** The whole form of a request. Throws where it is larger than `limit` bytes, has too many parts, or is no form. */
+export async function readUpload(context: Context, limit: number, folder: string): Promise<Form> {
+  if (Number(context.req.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
+  const name = `${process.pid}-${randomUUID()}`;
+  const own = join(folder, name);
+  running.add(name);
+  try {
+    await mkdir(own, { recursive: true });
+    await parse(context, limit, own);
+    return await collect(context);
+  } finally {
+    await rm(own, { recursive: true, force: true, maxRetries: 3 });
+    running.delete(name);
+  }
+}
+
+async function parse(context: Context, limit: number, uploadDir: string): Promise<void> {
+  const { koaBody: bodyParser } = await import('koa-body');
+  const limits = { maxFields: mostFields, maxFiles: mostFiles, maxFieldsSize: longestTexts, maxFileSize: limit, maxTotalFileSize: limit };
+  try {
+    await bodyParser({ json: false, urlencoded: false, text: false, multipart: true, formidable: { uploadDir, ...limits, allowEmptyFiles: true, minFileSize: 0 } })(context, async () => undefined);
+  } catch (error) {
+    context.req.resume();
+    throw refusal(error, limit);
+  }
+}
+
+function refusal(error: unknown, limit: number): GatewayError {
+  const told = typeof error === 'object' && error !== null ? error : {};
+  if ('httpCode' in told && told.httpCode === 413) return tooLarge(limit, error);
+  const message = error instanceof Error ? error.message : '';
+  if (/aborted/i.test(message)) return new GatewayError('client_gone', 'The client left before its request was complete.', { cause: error });
+  return new GatewayError('invalid_request', 'The body could not be read as multipart/form-data.', { cause: error });
+}
+
+function tooLarge(limit: number, cause?: unknown): GatewayError {
+  return new GatewayError('body_too_large', `The form is larger than this gateway accepts: ${limit} bytes in ${mostFiles} files and ${mostFields} fields at most.`, { cause });
+}
+
+function listed<Value>(value: Value | Value[] | undefined): Value[] {
+  if (value === undefined) return [];
+  return Array.isArray(value) ? value : [value];
+}
+
+async function collect({ request }: Context): Promise<Form> {
+  const fields: [string, string][] = [];
+  const files: FormFile[] = [];
+  const texts: object = typeof request.body === 'object' && request.body !== null ? request.body : {};
+  for (const [name, value] of Object.entries(texts)) {
+    for (const text of listed<unknown>(value)) fields.push([checked(name), String(text)]);
+  }
+  for (const [name, value] of Object.entries(request.files ?? {})) {
+    for (const { filepath, originalFilename, mimetype } of listed(value)) {
+      const bytes = await readFile(filepath);
+      // Some clients state a type for plain fields too; only a file has a file's name.
+      if (originalFilename === null) fields.push([checked(name), bytes.toString('utf8')]);
+      else files.push({ name: checked(name), filename: originalFilename, mediaType: mimetype ?? 'application/octet-stream', bytes });
+    }
+  }
+  return new Form(fields, files);
+}
+
+function checked(name: string): string {
+  if (name.length <= longestName) return name;
+  throw new GatewayError('invalid_request', `A part of the form has a name of more than ${longestName} characters.`);
+}
+
+/** Removes what processes that are gone left in the folder; other gateways may be using it. */
+export async function sweepUploads(folder: string): Promise<void> {
+  for (const name of await readdir(folder).catch(() => [])) {
+    const path = join(folder, name);
+    if (running.has(name) || (isAlive(name) && (await ageOf(path)) < oldest)) continue;
+    await rm(path, { recursive: true, force: true });
+  }
+}
+
+/** Whether another process that runs now made this; in a container the one before this had the same number. */
+function isAlive(name: string): boolean {
+  const pid = Number(name.split('-')[0]);
+  if (!Number.isInteger(pid) || pid <= 0 || pid === process.pid) return false;
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+  }
+}
+
+async function ageOf(path: string): Promise<number> {
+  const found = await stat(path).catch(() => undefined);
+  return found ? Date.now() - found.mtimeMs : Infinity;
+}

@@ -1,0 +1,5 @@
+/** The protocol's name, and its slots on canonical things. */
+import { bagOf } from '../../shared/vendor-bag.ts';
+
+export const protocolName = 'images';
+export const bag = bagOf(protocolName);

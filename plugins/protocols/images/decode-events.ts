@@ -1,0 +1,115 @@
+/**
+ * A vendor's reply to canonical events. Each image is a candidate of its own, with one block that holds it; what was
+ * said of how it was made (size, quality) stands in the block's bag.
+ */
+import { GatewayError, knownCount, type CanonicalEvent, type ClientCall, type EventDecoder, type WireEvent } from '../../../core/index.ts';
+import { readVendorError } from '../../shared/openai-error.ts';
+import { pictureTypeOfBase64 } from '../../shared/picture-type.ts';
+import { isObject, leftover, type Fields } from '../../shared/vendor-bag.ts';
+import { bag } from './bag.ts';
+import { ImageCall } from './read-request.ts';
+import { decodeUsage } from './usage.ts';
+
+const replyFields = new Set(['created', 'created_at', 'data', 'usage', 'model', 'type', 'b64_json', 'url', 'revised_prompt', 'size', 'quality', 'background', 'output_format', 'sequence_number']);
+
+/** What a reply, an event or an image says of the picture. */
+function factsOf(...sources: readonly Fields[]): Fields {
+  const names = ['size', 'quality', 'background', 'output_format', 'revised_prompt', 'url'];
+  const told = Object.assign({}, ...sources);
+  return Object.fromEntries(names.flatMap((name) => (typeof told[name] === 'string' ? [[name, told[name]]] : [])));
+}
+
+export class ReplyDecoder implements EventDecoder {
+  readonly #call: ClientCall;
+  #events: CanonicalEvent[] = [];
+  #images = 0;
+  #started = false;
+  #over = false;
+
+  constructor(call: ClientCall) {
+    this.#call = call;
+  }
+
+  push({ event, data }: WireEvent): CanonicalEvent[] {
+    this.#events = [];
+    if (!this.#over && data !== '[DONE]') this.#take(parsed(data), event);
+    return this.#events;
+  }
+
+  /** Complete is only what said so. */
+  end(): CanonicalEvent[] {
+    return [];
+  }
+
+  /** A whole reply at once. Throws where it holds no image. */
+  whole(body: unknown): CanonicalEvent[] {
+    this.#events = [];
+    if (!isObject(body)) throw new GatewayError('upstream_failed', 'The provider sent a reply that is no image result.');
+    if (body['error']) this.#fail(body);
+    const data: unknown = body['data'];
+    const images = Array.isArray(data) ? data.filter(isObject) : [];
+    if (!this.#over && images.length === 0) throw new GatewayError('upstream_failed', 'The provider answered without an image.');
+    if (this.#over) return this.#events;
+    this.#start(body);
+    for (const image of images) this.#show(image, factsOf(body, image));
+    this.#finish(body['usage']);
+    return this.#events;
+  }
+
+  #take(wire: unknown, event: string | undefined): void {
+    if (!isObject(wire)) return this.#fail({ message: 'The provider sent an event that could not be read.' });
+    const type = typeof wire['type'] === 'string' ? wire['type'] : (event ?? '');
+    if (wire['error'] || type === 'error') return this.#fail(wire);
+    if (!this.#started) this.#start(wire);
+    if (type.endsWith('.partial_image')) this.#partial(wire);
+    if (!type.endsWith('.completed')) return;
+    this.#show(wire, factsOf(wire));
+    if (this.#images >= this.#call.candidates) this.#finish(wire['usage']);
+  }
+
+  #start(wire: Fields): void {
+    this.#started = true;
+    const created = knownCount(wire['created'] ?? wire['created_at']);
+    this.#events.push({ type: 'response-start', ...(created === undefined ? {} : { created }), ...bag.keep(leftover(wire, replyFields)) });
+  }
+
+  #partial(wire: Fields): void {
+    const { b64_json: data, partial_image_index: index } = wire;
+    if (typeof data === 'string') this.#events.push({ type: 'partial-image', candidate: this.#images, index: knownCount(index) ?? 0, data, ...bag.keep(factsOf(wire)) });
+  }
+
+  #show(image: Fields, facts: Fields): void {
+    const { b64_json: data } = image;
+    const number = this.#images;
+    // A picture at an address is an answer to this protocol's clients alone.
+    if (typeof data !== 'string' && !(facts['url'] && this.#call instanceof ImageCall)) throw new GatewayError('upstream_failed', 'The provider answered without an image.');
+    this.#images += 1;
+    const mediaType = (typeof data === 'string' ? pictureTypeOfBase64(data) : undefined) ?? `image/${typeof facts['output_format'] === 'string' ? facts['output_format'] : 'png'}`;
+    const place = { candidate: number, block: number };
+    this.#events.push({ type: 'block-start', ...place, kind: 'image', mediaType, ...bag.keep(facts) });
+    if (typeof data === 'string') this.#events.push({ type: 'block-delta', ...place, text: data });
+    this.#events.push({ type: 'block-end', ...place }, { type: 'finish', candidate: number, reason: { unified: 'stop', raw: 'completed' } });
+  }
+
+  #finish(usage: unknown): void {
+    const counted = isObject(usage) ? decodeUsage(usage) : undefined;
+    if (counted) this.#events.push({ type: 'usage', usage: counted });
+    this.#over = true;
+    this.#events.push({ type: 'response-end' });
+  }
+
+  #fail(wire: Fields): void {
+    this.#over = true;
+    const { message, code, status } = readVendorError(wire);
+    const told = message ?? 'The provider broke off its reply and did not say why.';
+    this.#events.push({ type: 'error', message: told, ...(code === undefined ? {} : { code }), ...(status === undefined ? {} : { status }) });
+  }
+}
+
+function parsed(data: string): unknown {
+  try {
+    return JSON.parse(data);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,46 @@
+/** A client's call to the canonical form: one turn of the user's, with the pictures to edit before the prompt. */
+import type { Block, CanonicalRequest, ImageSettings } from '../../../core/index.ts';
+import { leftover } from '../../shared/vendor-bag.ts';
+import { bag } from './bag.ts';
+import type { Picture } from './read-form.ts';
+import type { WireRequest, WireSettings } from './wire.ts';
+
+/** Fields that are read whole; `response_format` says what is done anyway, and `provider` is the gateway's own business. */
+const readWhole = new Set([
+  'model', 'prompt', 'quality', 'n', 'size', 'output_format', 'output_compression', 'background', 'moderation', 'input_fidelity',
+  'stream', 'partial_images', 'response_format', 'user', 'provider',
+]);
+
+export function decodeRequest(wire: WireRequest, pictures: readonly Picture[]): CanonicalRequest {
+  const { provider: _preferences, ...vendorsOwn } = wire;
+  return {
+    model: wire.model,
+    stream: wire.stream ?? false,
+    turns: [{ role: 'user', blocks: [...pictures.map(decodePicture), { type: 'text', text: wire.prompt, at: 'prompt' }] }],
+    candidates: wire.n ?? undefined,
+    modalities: ['image'],
+    image: decodeSettings(wire),
+    user: wire.user ?? undefined,
+    ...bag.keep(leftover(vendorsOwn, readWhole), wire.stream === false ? ['read', 'stream-false'] : ['read']),
+  };
+}
+
+function decodePicture({ at, bytes, mediaType, mask }: Picture): Block {
+  const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
+  return { type: 'media', kind: 'image', source: { type: 'base64', data }, mediaType, at, ...(mask ? { mask: true } : {}) };
+}
+
+/** Of this protocol's own fields, or those of a tool that makes pictures: they are the same. */
+export function decodeSettings(wire: WireSettings): ImageSettings {
+  const rows: readonly (readonly [name: keyof ImageSettings, value: string | number | null | undefined])[] = [
+    ['size', wire.size],
+    ['quality', wire.quality],
+    ['format', wire.output_format],
+    ['compression', wire.output_compression],
+    ['background', wire.background],
+    ['partials', wire.partial_images],
+    ['moderation', wire.moderation],
+    ['fidelity', wire.input_fidelity],
+  ];
+  return Object.fromEntries(rows.filter(([, value]) => value !== null && value !== undefined));
+}

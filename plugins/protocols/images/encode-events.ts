@@ -1,0 +1,49 @@
+/** Canonical events as a client's stream: unfinished pictures as they come, and the finished ones as its last word. */
+import { GatewayError, type CanonicalEvent, type EventEncoder, type ReplyContext } from '../../../core/index.ts';
+import { errorBody } from '../../shared/openai-error.ts';
+import type { Fields } from '../../shared/vendor-bag.ts';
+import { bag } from './bag.ts';
+import { dataOf, Pictures } from './pictures.ts';
+import { ImageCall } from './read-request.ts';
+
+export class PictureEncoder implements EventEncoder {
+  readonly #pictures: Pictures;
+  readonly #context: ReplyContext;
+  readonly #family: string;
+
+  constructor(context: ReplyContext) {
+    this.#context = context;
+    this.#pictures = new Pictures(context);
+    this.#family = context.call instanceof ImageCall && context.call.operation === 'edit' ? 'image_edit' : 'image_generation';
+  }
+
+  /** Throws at the end of a reply in which there was no picture. */
+  push(event: CanonicalEvent): string {
+    this.#pictures.push(event);
+    if (event.type === 'partial-image') {
+      const { data, index } = event;
+      const facts = bag.fields(event);
+      const format = facts['output_format'];
+      const settings = this.#pictures.settings({ facts, mediaType: `image/${typeof format === 'string' ? format : 'png'}` });
+      return this.#frame('partial_image', { b64_json: data, partial_image_index: index, ...settings });
+    }
+    if (event.type === 'error') return encodeStreamError(new GatewayError('upstream_failed', event.message));
+    return event.type === 'response-end' ? this.#completed() : '';
+  }
+
+  #completed(): string {
+    this.#pictures.check();
+    const { all, usage } = this.#pictures;
+    return all.map((picture, index) => this.#frame('completed', { ...dataOf(picture), index, model: this.#context.model, ...this.#pictures.settings(picture), usage })).join('');
+  }
+
+  #frame(name: string, fields: Fields): string {
+    const type = `${this.#family}.${name}`;
+    return `event: ${type}\ndata: ${JSON.stringify({ type, created_at: this.#pictures.created, ...fields })}\n\n`;
+  }
+}
+
+/** One frame, and nothing behind it. */
+export function encodeStreamError(error: GatewayError): string {
+  return `data: ${JSON.stringify(errorBody(error))}\n\n`;
+}

@@ -1,0 +1,71 @@
+/**
+ * A canonical request as a call of this wire: JSON that asks for a picture, or a form where there are pictures to
+ * edit. What an image model cannot be told is lost, by its canonical path.
+ */
+import { Form, type CanonicalRequest, type EncodedRequest, type FormFile, type ImageSettings, type Model } from '../../../core/index.ts';
+import { fitSettings } from '../../shared/image-settings.ts';
+import { noteLosses, type Lose } from '../../shared/losses.ts';
+import { foreignFields, isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
+import { bag, protocolName } from './bag.ts';
+import { decodeSettings } from './decode-request.ts';
+import { promptOf, type Prompt } from './prompt.ts';
+import { settingsWire } from './wire.ts';
+
+export function encodeRequest(request: CanonicalRequest, model: Model): EncodedRequest {
+  const { losses, lose } = noteLosses();
+  const prompt = promptOf(request.turns, lose);
+  const settings = request.image ?? settingsOfTool(request, lose);
+  const { size, quality, format, background } = fitSettings(settings, model.capabilities, lose);
+  loseRest(request, lose);
+  const fields = overlay(bag.fields(request), {
+    model: model.upstream,
+    prompt: prompt.text,
+    n: request.candidates,
+    size,
+    quality,
+    background,
+    output_format: format,
+    output_compression: settings.compression,
+    moderation: settings.moderation,
+    input_fidelity: settings.fidelity,
+    ...encodeStream(request, settings, lose),
+    user: request.user,
+  });
+  const all = [...losses, ...foreignFields(request, protocolName)];
+  return prompt.images.length > 0 ? { body: formOf(fields, prompt), operation: 'edit', losses: all } : { body: fields, operation: 'generate', losses: all };
+}
+
+/** Several pictures are asked for at once and not streamed: the vendor's events do not say which of them they are of. */
+function encodeStream(request: CanonicalRequest, { partials }: ImageSettings, lose: Lose): Fields {
+  if (!request.stream) return { stream: bag.form(request).includes('stream-false') ? false : undefined };
+  if ((request.candidates ?? 1) === 1) return { stream: true, partial_images: partials };
+  if (partials) lose('image.partials', 'unfinished pictures are shown of a single one only');
+  return {};
+}
+
+/** What a responses client's tool for pictures says of them; other tools have no place here. */
+function settingsOfTool({ tools = [] }: CanonicalRequest, lose: Lose): ImageSettings {
+  let settings: ImageSettings = {};
+  for (const [index, tool] of tools.entries()) {
+    const value = tool.type === 'hosted' && isObject(tool.value) && tool.value['type'] === 'image_generation' ? tool.value : undefined;
+    const wire = settingsWire.safeParse(value);
+    if (wire.success) settings = decodeSettings(wire.data);
+    else lose(`tools[${index}]`, 'an image model calls no tools');
+  }
+  return settings;
+}
+
+const withoutPlace = [
+  'toolChoice', 'parallelToolCalls', 'outputLimit', 'temperature', 'topP', 'topK', 'frequencyPenalty', 'presencePenalty', 'seed', 'stop',
+  'logprobs', 'format', 'verbosity', 'reasoning', 'metadata', 'serviceTier', 'cacheKey',
+] as const;
+
+function loseRest(request: CanonicalRequest, lose: Lose): void {
+  for (const name of withoutPlace) if (request[name] !== undefined) lose(name, 'images has no such field');
+}
+
+function formOf(fields: Fields, { images, mask }: Prompt): Form {
+  const texts = Object.entries(fields).flatMap(([name, value]): [string, string][] => (value === undefined || value === null ? [] : [[name, String(value)]]));
+  const files: FormFile[] = images.map((file) => ({ ...file, name: images.length > 1 ? 'image[]' : 'image' }));
+  return new Form(texts, mask ? [...files, { ...mask, name: 'mask' }] : files);
+}

@@ -1,0 +1,71 @@
+/** The images protocol, OpenAI's wire for making and editing pictures: its client side, its upstream side, and which models it reaches. */
+import { z } from 'zod';
+import { definePlugin, splice, type Operation, type Protocol } from '../../../core/index.ts';
+import { decodeError, encodeError } from '../../shared/openai-error.ts';
+import { protocolName } from './bag.ts';
+import { ReplyDecoder } from './decode-events.ts';
+import { encodeStreamError, PictureEncoder } from './encode-events.ts';
+import { encodeReply } from './encode-reply.ts';
+import { encodeRequest } from './encode-request.ts';
+import { reachable } from './reach.ts';
+import { requestReader } from './read-request.ts';
+
+const paths: Readonly<Record<string, Operation>> = { '/v1/images/generations': 'generate', '/v1/images/edits': 'edit' };
+
+const example = `curl {url}/v1/images/generations -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" -d '{"model":"demo/paint","prompt":"A lighthouse","quality":"auto","size":"512x512"}'`;
+
+/** Canonical fields that this protocol spells otherwise. */
+const fieldNames = {
+  candidates: 'n',
+  'image.size': 'size',
+  'image.quality': 'quality',
+  'image.format': 'output_format',
+  'image.compression': 'output_compression',
+  'image.background': 'background',
+  'image.partials': 'partial_images',
+  'image.moderation': 'moderation',
+  'image.fidelity': 'input_fidelity',
+};
+
+export function protocolWith({ quality }: { readonly quality: 'required' | 'optional' }): Protocol {
+  return {
+    name: protocolName,
+    body: 'multipart',
+    client: {
+      match(method, asked) {
+        const operation = method === 'POST' && Object.hasOwn(paths, asked) ? paths[asked] : undefined;
+        return operation && { operation };
+      },
+      read: requestReader(quality),
+      fieldNames,
+      encodeEvents: (context) => new PictureEncoder(context),
+      encodeReply,
+      encodeError,
+      encodeStreamError,
+      keepAlive: ': keep-alive\n\n',
+    },
+    upstream: {
+      headers: () => ({}),
+      retarget: (text, { model }) => splice(text, [{ path: ['model'], value: model }]),
+      encodeRequest,
+      decodeEvents: (call) => new ReplyDecoder(call),
+      decodeReply: (body, call) => new ReplyDecoder(call).whole(body),
+      decodeError,
+      modelPaths: [['model']],
+      ending: 'event',
+      terminator: '',
+    },
+  };
+}
+
+export const images = definePlugin({
+  name: protocolName,
+  /** `optional` also takes calls without `quality`, as the vendor does; they are made at `auto`. */
+  options: z.strictObject({ quality: z.enum(['required', 'optional']).default('required') }),
+  apply(host, options) {
+    host.protocols.add(protocolWith(options));
+    host.example(example);
+    // After whatever adds targets.
+    host.hooks.route.tapPromise({ name: protocolName, stage: 1 }, async (targets, parsed) => reachable(targets, parsed));
+  },
+});

@@ -1,0 +1,104 @@
+/**
+ * The pictures of a reply, gathered from its events for the stream and the whole reply alike. A reply without one is an
+ * error that says why: an image model's client has nothing to do with an empty list.
+ */
+import { GatewayError, type CanonicalEvent, type ReplyContext, type Usage } from '../../../core/index.ts';
+import { usedValue } from '../../shared/image-settings.ts';
+import type { Fields } from '../../shared/vendor-bag.ts';
+import { bag } from './bag.ts';
+import { ImageCall } from './read-request.ts';
+import { encodeUsage } from './usage.ts';
+
+interface Picture {
+  readonly mediaType: string;
+  readonly facts: Fields;
+  data: string;
+}
+
+const longestQuote = 300;
+
+export class Pictures {
+  readonly #context: ReplyContext;
+  readonly #open = new Map<number, Picture>();
+  readonly #texts = new Set<number>();
+  #said = '';
+  #filtered = false;
+  #reason = '';
+  #created: number | undefined;
+  #usage: Usage | undefined;
+  readonly all: Picture[] = [];
+
+  constructor(context: ReplyContext) {
+    this.#context = context;
+  }
+
+  push(event: CanonicalEvent): void {
+    switch (event.type) {
+      case 'response-start':
+        this.#created = event.created;
+        break;
+      case 'block-start':
+        if (event.kind === 'image') this.#open.set(event.block, { mediaType: event.mediaType ?? 'image/png', facts: bag.fields(event), data: '' });
+        else this.#pass(event);
+        break;
+      case 'block-delta': {
+        const picture = this.#open.get(event.block);
+        if (picture) picture.data += event.text;
+        else if (this.#texts.has(event.block) && this.#said.length < longestQuote) this.#said += event.text;
+        break;
+      }
+      case 'block-end': {
+        const picture = this.#open.get(event.block);
+        if (picture) this.all.push(picture);
+        break;
+      }
+      case 'finish':
+        this.#filtered ||= event.reason.unified === 'content-filter' || event.reason.unified === 'refusal';
+        this.#reason = event.reason.raw;
+        break;
+      case 'usage':
+        this.#usage = { ...this.#usage, ...event.usage };
+        break;
+      default:
+        break;
+    }
+  }
+
+  #pass({ kind, block }: Extract<CanonicalEvent, { type: 'block-start' }>): void {
+    if (kind === 'text' || kind === 'refusal') this.#texts.add(block);
+    this.#context.lost?.(kind, 'images answers with pictures alone');
+  }
+
+  get created(): number {
+    return this.#created ?? this.#context.created;
+  }
+
+  get usage(): Fields | undefined {
+    const { call } = this.#context;
+    const edits = call instanceof ImageCall && call.operation === 'edit';
+    return this.#usage && encodeUsage(this.#usage, edits ? call.inputImages : undefined);
+  }
+
+  /** How a picture was made: as its vendor says, or as it was asked of a vendor that does not say. */
+  settings({ facts, mediaType }: Pick<Picture, 'facts' | 'mediaType'>): Fields {
+    const { call, capabilities } = this.#context;
+    const asked = call.decode().image ?? {};
+    const used = (name: 'size' | 'quality' | 'background'): unknown => facts[name] ?? usedValue(name, asked, capabilities?.image);
+    return { size: used('size'), quality: used('quality'), background: used('background'), output_format: mediaType.replace(/^image\//, '') };
+  }
+
+  /** Throws where there is no picture, saying what the vendor said instead. */
+  check(): void {
+    if (this.all.length > 0) return;
+    const reason = this.#reason === '' ? '' : ` (${this.#reason})`;
+    if (this.#filtered) throw new GatewayError('content_policy_violation', `The provider made no image: its safety rules do not allow this one${reason}.`);
+    const quote = this.#said.slice(0, longestQuote).trim();
+    throw new GatewayError('upstream_failed', `The provider answered without an image${reason}${quote === '' ? '.' : `; it said: ${quote}`}`);
+  }
+}
+
+/** A picture as an item of the result. */
+export function dataOf({ data, facts }: Picture): Fields {
+  const { url, revised_prompt } = facts;
+  return { ...(data === '' && url !== undefined ? { url } : { b64_json: data }), ...(revised_prompt === undefined ? {} : { revised_prompt }) };
+}

@@ -1,0 +1,47 @@
+/**
+ * A conversation as what an image model takes: one prompt, and the pictures it is about. What people and operators
+ * said becomes the prompt, in order; pictures of either side are those to work on.
+ */
+import { GatewayError, type Block, type FormFile, type Turn } from '../../../core/index.ts';
+import type { Lose } from '../../shared/losses.ts';
+import { pictureTypeOfBase64 } from '../../shared/picture-type.ts';
+
+type MediaBlock = Extract<Block, { type: 'media' }>;
+
+export interface Prompt {
+  readonly text: string;
+  readonly images: readonly Omit<FormFile, 'name'>[];
+  readonly mask: Omit<FormFile, 'name'> | undefined;
+}
+
+const endings: Readonly<Record<string, string>> = { 'image/png': 'png', 'image/jpeg': 'jpg', 'image/webp': 'webp' };
+
+/** Throws where there is nothing to draw, or a picture that cannot be sent. */
+export function promptOf(turns: readonly Turn[], lose: Lose): Prompt {
+  const texts: string[] = [];
+  const images: Omit<FormFile, 'name'>[] = [];
+  let mask: Prompt['mask'];
+  for (const [index, turn] of turns.entries()) {
+    if (turn.name !== undefined) lose(`turns[${index}].name`, 'images has no names of participants');
+    for (const [place, block] of turn.blocks.entries()) {
+      const path = `turns[${index}].blocks[${place}]`;
+      if (block.type === 'text' && turn.role !== 'assistant' && turn.role !== 'tool') texts.push(block.text);
+      else if (block.type !== 'media') lose(path, 'an image model takes a prompt and pictures');
+      else if (block.mask) mask = fileOf(block, path, 'mask');
+      else images.push(fileOf(block, path, `image-${images.length + 1}`));
+      if ('cache' in block && block.cache) lose(`${path}.cache`, 'images has no cache marks');
+    }
+  }
+  const text = texts.filter((each) => each.trim() !== '').join('\n\n');
+  if (text === '') throw new GatewayError('invalid_request', 'There is no text that says what to draw.', { param: turns[0]?.at });
+  return { text, images, mask };
+}
+
+function fileOf({ kind, source, at }: MediaBlock, path: string, name: string): Omit<FormFile, 'name'> {
+  const mediaType = kind === 'image' && source.type === 'base64' ? pictureTypeOfBase64(source.data) : undefined;
+  const ending = mediaType === undefined ? undefined : endings[mediaType];
+  if (source.type === 'base64' && mediaType !== undefined && ending !== undefined) {
+    return { filename: `${name}.${ending}`, mediaType, bytes: Buffer.from(source.data, 'base64') };
+  }
+  throw new GatewayError('unsupported_parameter', 'This model takes pictures as PNG, JPEG or WebP data, and nothing else beside its prompt.', { param: at ?? path });
+}

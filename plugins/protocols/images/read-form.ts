@@ -1,0 +1,67 @@
+/**
+ * An edit's form as the fields and files it means: texts that stand for numbers and switches become these, and a
+ * file has to be a picture by its first bytes, whatever it is called.
+ */
+import { GatewayError, type Form, type FormFile } from '../../../core/index.ts';
+import { pictureType } from '../../shared/picture-type.ts';
+import { badField } from '../../shared/wire-check.ts';
+
+export interface Picture {
+  /** The field it came in: `image`, or `image[2]` where there are several. */
+  readonly at: string;
+  readonly bytes: Uint8Array;
+  readonly mediaType: string;
+  readonly mask: boolean;
+}
+
+export interface ReadForm {
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly pictures: readonly Picture[];
+}
+
+const mostPictures = 16;
+const imageFields = new Set(['image', 'image[]']);
+const fileFields = new Set([...imageFields, 'mask', 'mask[]']);
+const numbers = new Set(['n', 'output_compression', 'partial_images']);
+const switches: Readonly<Record<string, boolean>> = { true: true, false: false };
+
+/** Throws `invalid_request` naming the field at fault. */
+export function readForm({ fields: texts, files }: Form): ReadForm {
+  const fields: Record<string, unknown> = {};
+  for (const [name, text] of texts) {
+    if (fileFields.has(name)) throw badField(name, 'is a text', 'a PNG or JPEG file, not an address');
+    if (Object.hasOwn(fields, name)) throw badField(name, 'is said twice', 'it once');
+    if (text !== '') Object.defineProperty(fields, name, { value: valueOf(name, text), enumerable: true });
+  }
+  return { fields, pictures: readPictures(files) };
+}
+
+function valueOf(name: string, text: string): unknown {
+  if (numbers.has(name) && /^-?\d+$/.test(text)) return Number(text);
+  return name === 'stream' && Object.hasOwn(switches, text) ? switches[text] : text;
+}
+
+function readPictures(files: readonly FormFile[]): Picture[] {
+  const stranger = files.find(({ name }) => !fileFields.has(name));
+  if (stranger) throw badField(stranger.name, 'is a file', 'files as "image", "image[]" or "mask" only');
+  const images = files.filter(({ name }) => imageFields.has(name));
+  const masks = files.filter(({ name }) => !imageFields.has(name));
+  if (images.length === 0) throw badField('image', 'is missing', 'a PNG or JPEG file');
+  if (images.length > mostPictures) throw badField('image', `holds ${images.length} files`, `${mostPictures} at most`);
+  if (masks.length > 1) throw badField('mask', `holds ${masks.length} files`, 'one');
+  return [
+    ...images.map(({ bytes }, index) => picture(images.length > 1 ? `image[${index}]` : 'image', bytes, false)),
+    ...masks.map(({ bytes }) => picture('mask', bytes, true)),
+  ];
+}
+
+function picture(at: string, bytes: Uint8Array, mask: boolean): Picture {
+  const mediaType = pictureType(bytes);
+  if (mediaType === 'image/png' || (mediaType === 'image/jpeg' && !mask)) return { at, bytes, mediaType, mask };
+  throw badField(at, bytes.length === 0 ? 'is an empty file' : `is no ${mask ? 'PNG' : 'PNG or JPEG'} file`, mask ? 'a PNG file with transparent parts' : 'a PNG or JPEG file');
+}
+
+/** A form where JSON is wanted, or the other way round. */
+export function wrongBody(send: string): GatewayError {
+  return new GatewayError('unsupported_media_type', `The body has to be sent as ${send}.`);
+}

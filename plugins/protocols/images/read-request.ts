@@ -1,0 +1,69 @@
+/** Reads a client's call, of which an edit comes as a form, and the facts the gateway decides by. */
+import { Form, type CanonicalRequest, type ClientCall, type InputSize, type Match, type Operation, type Preferences } from '../../../core/index.ts';
+import { preferencesOf } from '../../shared/provider-object.ts';
+import { badField, checkWire } from '../../shared/wire-check.ts';
+import { decodeRequest } from './decode-request.ts';
+import { readForm, wrongBody, type Picture } from './read-form.ts';
+import { requestWire, type WireRequest } from './wire.ts';
+
+/** A call that came in this protocol. */
+export class ImageCall implements ClientCall {
+  readonly operation: Operation;
+  readonly model: string;
+  readonly stream: boolean;
+  readonly outputLimit = undefined;
+  readonly candidates: number;
+  readonly framing = 'events';
+  readonly usageWanted = true;
+  readonly size: InputSize;
+  readonly preferences: Preferences;
+  readonly carriesState = false;
+  /** Whether the caller said how many images, be it one. */
+  readonly statesCount: boolean;
+  /** Pictures to edit; a mask is none. */
+  readonly inputImages: number;
+  readonly #wire: WireRequest;
+  #pictures: readonly Picture[];
+  #request: CanonicalRequest | undefined;
+
+  constructor(operation: Operation, wire: WireRequest, textBytes: number, pictures: readonly Picture[]) {
+    this.operation = operation;
+    this.model = wire.model;
+    this.stream = wire.stream ?? false;
+    this.candidates = wire.n ?? 1;
+    this.statesCount = typeof wire.n === 'number';
+    this.inputImages = pictures.filter(({ mask }) => !mask).length;
+    this.size = { textBytes, images: pictures.length, mediaBytes: 0 };
+    this.preferences = preferencesOf(wire.provider);
+    this.#wire = wire;
+    this.#pictures = pictures;
+  }
+
+  decode(): CanonicalRequest {
+    if (this.#request) return this.#request;
+    this.#request = decodeRequest(this.#wire, this.#pictures);
+    // They may be large, and are in the request now.
+    this.#pictures = [];
+    return this.#request;
+  }
+}
+
+/** The reader, with or without `quality` being asked for in every call; it throws `invalid_request` naming the field at fault. */
+export function requestReader(quality: 'required' | 'optional'): (body: unknown, text: string, match: Match) => ImageCall {
+  const checked = (fields: unknown): WireRequest => {
+    const wire = checkWire(requestWire, fields);
+    if (quality === 'required' && !wire.quality) throw badField('quality', 'is missing', '"auto", "low", "medium", "high", "standard" or "hd"');
+    if (wire.partial_images && !wire.stream) throw badField('partial_images', 'is only for streams', '"stream": true with it, or leave it out');
+    return wire;
+  };
+  return (body, text, { operation }) => {
+    const textBytes = Buffer.byteLength(text);
+    if (operation === 'edit') {
+      if (!(body instanceof Form)) throw wrongBody('multipart/form-data');
+      const { fields, pictures } = readForm(body);
+      return new ImageCall(operation, checked(fields), textBytes, pictures);
+    }
+    if (body instanceof Form) throw wrongBody('application/json');
+    return new ImageCall(operation, checked(body), textBytes, []);
+  };
+}

@@ -1,0 +1,45 @@
+/** Usage in both directions. What the vendor does not tell apart of an image endpoint's output are the tokens of images. */
+import { knownCount, type Usage } from '../../../core/index.ts';
+import { isObject, type Fields } from '../../shared/vendor-bag.ts';
+
+function details(usage: Fields, name: string): Fields {
+  const found = usage[name];
+  return isObject(found) ? found : {};
+}
+
+/** Undefined where nothing in it is a count. */
+export function decodeUsage(wire: Fields): Usage | undefined {
+  const input = details(wire, 'input_tokens_details');
+  const output = details(wire, 'output_tokens_details');
+  const counts = {
+    input: knownCount(wire['input_tokens']),
+    cacheRead: knownCount(input['cached_tokens']),
+    inputImage: knownCount(input['image_tokens']),
+    output: knownCount(wire['output_tokens']),
+    outputImage: knownCount(output['image_tokens']) ?? knownCount(wire['output_tokens']),
+  };
+  const known = Object.entries(counts).filter(([, count]) => count !== undefined);
+  return known.length > 0 ? Object.fromEntries(known) : undefined;
+}
+
+function less(whole: number | undefined, part: number | undefined): number | undefined {
+  return whole === undefined ? undefined : Math.max(0, whole - (part ?? 0));
+}
+
+/** Only an edit, whose number of pictures is given, tells of the pictures that went in. */
+export function encodeUsage(usage: Usage, inputImages: number | undefined): Fields {
+  const { input, inputImage, cacheRead, output, outputImage } = usage;
+  const edit = inputImages !== undefined;
+  return {
+    input_tokens: input,
+    input_tokens_details: {
+      text_tokens: less(input, inputImage),
+      ...(edit ? { image_tokens: inputImage ?? 0 } : {}),
+      ...(cacheRead ? { cached_tokens: cacheRead } : {}),
+    },
+    output_tokens: output,
+    ...(outputImage === undefined ? {} : { output_tokens_details: { image_tokens: outputImage, text_tokens: less(output, outputImage) } }),
+    total_tokens: input === undefined || output === undefined ? undefined : input + output,
+    ...(edit ? { num_input_images: inputImages } : {}),
+  };
+}

@@ -1,0 +1,36 @@
+/**
+ * The fields of a call, for generations as JSON says them and for edits as the texts of a form give them: every
+ * documented field with its type and range. Unknown fields pass, and `null` counts as unset, as the vendor has it.
+ */
+import { z } from 'zod';
+import { providerObject } from '../../shared/provider-object.ts';
+import { wholeBetween } from '../../shared/wire-check.ts';
+
+const modelId = 'a model id of the form <provider>/<model_name>';
+const size = '"auto", or a width and a height in pixels such as "1024x1024"';
+const asData = '"b64_json", or leave it out: this gateway answers with the image itself';
+
+/** How a picture is wanted; a tool of responses that makes pictures says it alike. */
+export const settingsWire = z.looseObject({
+  quality: z.enum(['auto', 'low', 'medium', 'high', 'standard', 'hd']).nullish(),
+  size: z.string(size).regex(/^(auto|[1-9]\d{1,4}x[1-9]\d{1,4})$/, size).nullish(),
+  output_format: z.enum(['png', 'jpeg', 'webp']).nullish(),
+  output_compression: wholeBetween(0, 100).nullish(),
+  background: z.enum(['transparent', 'opaque', 'auto']).nullish(),
+  moderation: z.enum(['low', 'auto']).nullish(),
+  input_fidelity: z.enum(['high', 'low']).nullish(),
+  partial_images: wholeBetween(0, 3).nullish(),
+});
+
+export const requestWire = settingsWire.extend({
+  model: z.string(modelId).regex(/^[^/]+\/.+$/s, modelId),
+  prompt: z.string().min(1).max(32_000),
+  n: wholeBetween(1, 10).nullish(),
+  stream: z.boolean().nullish(),
+  response_format: z.literal('b64_json', asData).nullish(),
+  user: z.string().nullish(),
+  provider: providerObject.nullish(),
+});
+
+export type WireSettings = z.output<typeof settingsWire>;
+export type WireRequest = z.output<typeof requestWire>;

@@ -1,0 +1,85 @@
+/** The demo model's reply on the images wire: whole as JSON, or as a stream that shows the picture in the making. */
+import { setTimeout as pause } from 'node:timers/promises';
+import { z } from 'zod';
+import type { UpstreamRequest, UpstreamResponse } from '../../../core/index.ts';
+import { tokensOf } from './answer.ts';
+import { paint } from './paint.ts';
+import { jsonResponse, readJson, refusal, type ReplyContext } from './reply.ts';
+
+const whole = z.coerce.number().int();
+
+/** The texts of a form say numbers and switches in words. */
+const requestSchema = z.looseObject({
+  model: z.string(),
+  prompt: z.string().min(1),
+  n: whole.min(1).max(10).default(1),
+  size: z.string().regex(/^(auto|\d+x\d+)$/).default('auto'),
+  quality: z.string().default('auto'),
+  background: z.string().default('auto'),
+  stream: z.union([z.boolean(), z.literal('true').transform(() => true)]).default(false),
+  partial_images: whole.min(0).max(3).default(0),
+});
+
+type Request = z.output<typeof requestSchema>;
+
+const usualSize = '1024x1024';
+/** Pixels the demo model counts as one token. */
+const pixelsPerToken = 4096;
+
+/** Passed a finished request; one that makes no sense is answered 400, as a vendor would. */
+export async function pictureFor({ url, body, headers }: UpstreamRequest, context: ReplyContext): Promise<UpstreamResponse> {
+  const edit = url.endsWith('/edits');
+  const { fields, images } = edit ? await readForm(body, headers['content-type'] ?? '') : { fields: readJson(Buffer.from(body).toString('utf8')), images: 0 };
+  const parsed = requestSchema.safeParse(fields);
+  if (!parsed.success) return jsonResponse(400, refusal(parsed.error));
+  const request = parsed.data;
+  if (request.stream) return { status: 200, headers: { 'content-type': 'text/event-stream; charset=utf-8' }, body: frames(request, images, edit, context) };
+  const data = Array.from({ length: request.n }, (_, index) => ({ b64_json: draw(request, index) }));
+  return jsonResponse(200, { created: context.created, data, ...madeAs(request), usage: usage(request, images) });
+}
+
+async function readForm(body: string | Uint8Array, contentType: string): Promise<{ fields: unknown; images: number }> {
+  const form = await new Response(Buffer.from(body), { headers: { 'content-type': contentType } }).formData();
+  const texts = [...form].filter(([, value]) => typeof value === 'string');
+  return { fields: Object.fromEntries(texts), images: [...form.keys()].filter((name) => name.startsWith('image')).length };
+}
+
+function dimensionsOf({ size }: Request): readonly [width: number, height: number] {
+  const [width = 0, height = 0] = (size === 'auto' ? usualSize : size).split('x').map(Number);
+  return [width, height];
+}
+
+/** The picture in base64; each of several is another one. */
+function draw(request: Request, index: number, progress = 1): string {
+  const [width, height] = dimensionsOf(request);
+  const picture = paint({ width, height, subject: `${request.prompt} ${index}`, transparent: request.background === 'transparent', progress });
+  return Buffer.from(picture).toString('base64');
+}
+
+function madeAs({ size, quality, background }: Request): object {
+  return { size: size === 'auto' ? usualSize : size, quality, background: background === 'auto' ? 'opaque' : background, output_format: 'png' };
+}
+
+function usage(request: Request, images: number): object {
+  const [width, height] = dimensionsOf(request);
+  const picture = Math.ceil((width * height) / pixelsPerToken);
+  const text_tokens = tokensOf(request.prompt);
+  const image_tokens = images * picture;
+  const output_tokens = picture * request.n;
+  const input_tokens = text_tokens + image_tokens;
+  return { input_tokens, input_tokens_details: { text_tokens, image_tokens }, output_tokens, total_tokens: input_tokens + output_tokens };
+}
+
+/** Throws as soon as the signal fires. */
+async function* frames(request: Request, images: number, edit: boolean, { created, pace, signal }: ReplyContext): AsyncGenerator<Uint8Array> {
+  const frame = (name: string, fields: object): Uint8Array => {
+    const type = `${edit ? 'image_edit' : 'image_generation'}.${name}`;
+    return Buffer.from(`event: ${type}\ndata: ${JSON.stringify({ type, created_at: created, ...madeAs(request), ...fields })}\n\n`);
+  };
+  for (let index = 0; index < request.partial_images; index += 1) {
+    yield frame('partial_image', { b64_json: draw(request, 0, (index + 1) / (request.partial_images + 1)), partial_image_index: index });
+    if (pace > 0) await pause(pace, undefined, { signal });
+    signal.throwIfAborted();
+  }
+  yield frame('completed', { b64_json: draw(request, 0), usage: usage(request, images) });
+}
