@@ -7,6 +7,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
 import { z } from 'zod';
 import { definePlugin, GatewayError } from '../../core/index.ts';
+import { counter } from '../shared/metric.ts';
 
 const options = z.strictObject({
   /** Milliseconds by which the event loop may come late, at the median of the last second. */
@@ -16,6 +17,12 @@ const options = z.strictObject({
   /** Calls that may be open at once. */
   calls: z.int().positive().default(10_000),
 });
+
+/** What there is too much of, and how that is told. */
+interface Strain {
+  readonly reason: 'lag' | 'heap';
+  readonly told: string;
+}
 
 /** Milliseconds between two looks. */
 const every = 1000;
@@ -27,7 +34,8 @@ export const overload = definePlugin({
   apply(host, limits) {
     const { hooks, running, readiness, logger } = host;
     const delay = monitorEventLoopDelay({ resolution: 20 });
-    let strain: string | undefined;
+    const shed = counter(host.metrics, 'tollgate_overload_shed_total', 'Calls turned away because the gateway had too much to do, by what there was too much of.', ['reason']);
+    let strain: Strain | undefined;
     let timer: NodeJS.Timeout | undefined;
 
     function look(): void {
@@ -35,10 +43,10 @@ export const overload = definePlugin({
       const { used_heap_size: used, heap_size_limit: limit } = getHeapStatistics();
       delay.reset();
       const before = strain;
-      if (lag > limits.lag) strain = `its event loop lags by ${lag.toFixed(0)} ms`;
-      else if (used > limit * limits.heap) strain = `its heap holds ${(used / limit * 100).toFixed(0)} % of what it may`;
+      if (lag > limits.lag) strain = { reason: 'lag', told: `its event loop lags by ${lag.toFixed(0)} ms` };
+      else if (used > limit * limits.heap) strain = { reason: 'heap', told: `its heap holds ${((used / limit) * 100).toFixed(0)} % of what it may` };
       else strain = undefined;
-      if (strain !== undefined && before === undefined) logger.warn({ strain }, 'new calls are turned away');
+      if (strain !== undefined && before === undefined) logger.warn({ strain: strain.told }, 'new calls are turned away');
     }
 
     hooks.ready.tapPromise('overload', async () => {
@@ -51,9 +59,11 @@ export const overload = definePlugin({
     });
     // First of all credentials: whoever it is, there is no room.
     hooks.authenticate.tapPromise({ name: 'overload', stage: -100 }, async () => {
-      if (strain !== undefined || running.count > limits.calls) throw new GatewayError('overloaded', 'The gateway has too much to do at the moment; try again soon.', { retryAfter: 2 });
-      return undefined;
+      const reason = strain?.reason ?? (running.count > limits.calls ? 'calls' : undefined);
+      if (reason === undefined) return undefined;
+      shed.inc({ reason });
+      throw new GatewayError('overloaded', 'The gateway has too much to do at the moment; try again soon.', { retryAfter: 2 });
     });
-    readiness.add({ name: 'overload', fault: () => strain });
+    readiness.add({ name: 'overload', fault: () => strain?.told });
   },
 });

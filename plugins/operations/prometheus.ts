@@ -3,36 +3,33 @@
  * providers and error codes, and models of the catalogue, every other one being `other`. No key and no account
  * is ever a label, and what a client made up never makes a new series.
  */
-import { collectDefaultMetrics, Counter, Histogram, type Registry } from 'prom-client';
+import { collectDefaultMetrics, type Registry } from 'prom-client';
 import { z } from 'zod';
 import { definePlugin, toGatewayError, type Answered, type Charge, type End, type Failed, type Host } from '../../core/index.ts';
+import { counter, gauge, histogram } from '../shared/metric.ts';
 
 const seconds = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 320, 640];
 const firstTokenSeconds = [0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 51.2, 102.4];
+const overheadSeconds = [0.0005, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 1, 5];
 const nanoPerUsd = 1e9;
 const none = 'none';
 
-/** A reload applies the plugin again, and what was counted so far must go on counting: a metric that is there is taken as it is. */
 function metricsIn(registry: Registry) {
-  function count<Label extends string>(name: string, labelNames: Label[], help: string): Counter<Label> {
-    const existing = registry.getSingleMetric(name);
-    return existing instanceof Counter ? existing : new Counter({ name, help, labelNames, registers: [registry] });
-  }
-  function measure<Label extends string>(name: string, labelNames: Label[], buckets: number[], help: string): Histogram<Label> {
-    const existing = registry.getSingleMetric(name);
-    return existing instanceof Histogram ? existing : new Histogram({ name, help, labelNames, buckets, registers: [registry] });
-  }
   const where: ('protocol' | 'model' | 'provider')[] = ['protocol', 'model', 'provider'];
   return {
-    requests: count('tollgate_requests_total', [...where, 'code'], 'Calls by how they ended: 200 is a whole reply, 499 a client that left.'),
-    duration: measure('tollgate_request_duration_seconds', where, seconds, 'From the head of a call to its end.'),
-    firstToken: measure('tollgate_time_to_first_token_seconds', ['model', 'provider'], firstTokenSeconds, 'From the head of a streamed call to the first event of its reply.'),
-    tokens: count('tollgate_tokens_total', ['type'], 'Tokens charged for. Types do not overlap: cached and reasoning tokens count as such only.'),
-    cost: count('tollgate_cost_usd_total', ['model', 'provider'], 'What calls were charged, in USD.'),
-    attempts: count('tollgate_upstream_attempts_total', ['provider', 'outcome'], 'Attempts at a provider: ok, or why there was no whole reply.'),
-    aborts: count('tollgate_client_aborts_total', ['phase'], 'Clients that left: before a provider was asked, while waiting for it, or during the reply.'),
-    refusals: count('tollgate_refusals_total', ['code'], 'Calls refused before any provider was asked.'),
-    dropped: count('tollgate_dropped_fields_total', ['protocol', 'code'], 'Parts of requests and replies that could not be said as they were, by the client\'s protocol and the kind of loss.'),
+    requests: counter(registry, 'tollgate_requests_total', 'Calls by how they ended: 200 is a whole reply, 499 a client that left.', [...where, 'code']),
+    duration: histogram(registry, 'tollgate_request_duration_seconds', 'From the head of a call to its end.', seconds, where),
+    firstToken: histogram(registry, 'tollgate_time_to_first_token_seconds', 'From the head of a streamed call to the first event of its reply.', firstTokenSeconds, ['model', 'provider']),
+    overhead: histogram(registry, 'tollgate_overhead_seconds', 'What a call took beside its vendors: reading, checking, reserving, settling.', overheadSeconds, ['protocol']),
+    streams: gauge(registry, 'tollgate_streams_open', 'Streamed replies that have begun and not ended.'),
+    tokens: counter(registry, 'tollgate_tokens_total', 'Tokens charged for. Types do not overlap: cached and reasoning tokens count as such only.', ['type']),
+    cost: counter(registry, 'tollgate_cost_usd_total', 'What calls were charged, in USD.', ['model', 'provider']),
+    attempts: counter(registry, 'tollgate_upstream_attempts_total', 'Attempts at a provider: ok, or why there was no whole reply.', ['provider', 'outcome']),
+    fallbacks: counter(registry, 'tollgate_fallbacks_total', 'Attempts that failed and were followed by another, by the provider that failed.', ['provider']),
+    aborts: counter(registry, 'tollgate_client_aborts_total', 'Clients that left: before a provider was asked, while waiting for it, or during the reply.', ['phase']),
+    refusals: counter(registry, 'tollgate_refusals_total', 'Calls refused before any provider was asked.', ['code']),
+    strangers: counter(registry, 'tollgate_auth_failures_total', 'Calls without a key that is known, or with one that may not be used.', ['protocol']),
+    dropped: counter(registry, 'tollgate_dropped_fields_total', "Parts of requests and replies that could not be said as they were, by the client's protocol and the kind of loss.", ['protocol', 'code']),
   };
 }
 
@@ -80,6 +77,11 @@ function countCharge({ tokens, cost }: Metrics, { charge }: Failed | Answered, l
   if (charge.cost > 0n) cost.inc(labels, Number(charge.cost) / nanoPerUsd);
 }
 
+/** Milliseconds in which some vendor was at work on the call. */
+function vendorTime({ attempts }: End): number {
+  return attempts.reduce((sum, { duration }) => sum + (duration ?? 0), 0);
+}
+
 function countEnd(metrics: Metrics, end: End, host: Host): void {
   const place = placeOf(end, host);
   const { protocol, model, provider } = place;
@@ -88,7 +90,12 @@ function countEnd(metrics: Metrics, end: End, host: Host): void {
   metrics.duration.observe(place, end.duration / 1000);
   if (phase) metrics.aborts.inc({ phase });
   for (const { code } of end.losses) metrics.dropped.inc({ protocol, code });
-  if (end.type === 'refused') metrics.refusals.inc({ code: end.error.code });
+  if (end.type === 'refused') {
+    metrics.refusals.inc({ code: end.error.code });
+    if (end.error.code === 'invalid_api_key') metrics.strangers.inc({ protocol });
+  }
+  for (const { target } of end.attempts.slice(0, -1)) metrics.fallbacks.inc({ provider: target.provider.name });
+  if (end.attempts.length > 0) metrics.overhead.observe({ protocol }, Math.max(0, end.duration - vendorTime(end)) / 1000);
   if (end.type === 'failed' || end.type === 'answered') countCharge(metrics, end, { model, provider });
   if (end.type === 'answered' && end.exchange.call.stream) {
     const { attempt, startedAt } = end.exchange;
@@ -104,8 +111,11 @@ export const prometheus = definePlugin({
     const metrics = metricsIn(registry);
     if (!registry.getSingleMetric('process_cpu_seconds_total')) collectDefaultMetrics({ register: registry });
     host.hooks.observe.tapPromise('prometheus', async (end) => countEnd(metrics, end, host));
-    host.hooks.attempt.tap('prometheus', ({ phase, target, error }) => {
+    host.hooks.attempt.tap('prometheus', ({ phase, target, error, firstEventAfter }, { call }) => {
       if (phase === 'end') metrics.attempts.inc({ provider: target.provider.name, outcome: error?.code ?? 'ok' });
+      if (!call.stream || firstEventAfter === undefined) return;
+      if (phase === 'first-event') metrics.streams.inc();
+      if (phase === 'end') metrics.streams.dec();
     });
     host.routes.add({
       name: 'prometheus',

@@ -24,7 +24,7 @@ afterEach(() => {
 async function scrape(host: TestHost): Promise<string> {
   const route = host.routes.get('prometheus');
   if (route.access !== 'public') throw new Error('not public');
-  const { status, headers, body } = await route.handle({ params: {}, query: new URLSearchParams(), headers: {}, body: undefined });
+  const { status, headers, body } = await route.handle({ params: {}, query: new URLSearchParams(), headers: {}, body: undefined, text: '' });
   expect([status, headers?.['content-type']]).toEqual([200, expect.stringContaining('text/plain')]);
   return String(body);
 }

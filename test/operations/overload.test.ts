@@ -1,0 +1,63 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { overload } from '../../plugins/operations/overload.ts';
+import { received } from '../support/exchange.ts';
+import { hostWith, type TestHost } from '../support/host.ts';
+
+const lag = vi.hoisted(() => ({ nanoseconds: 0 }));
+vi.mock('node:perf_hooks', () => ({ monitorEventLoopDelay: () => ({ enable: () => true, disable: () => true, reset: () => undefined, percentile: () => lag.nanoseconds }) }));
+
+function busyHost(options: Parameters<typeof overload>[0], calls = 0): TestHost {
+  const host = hostWith([overload(options)]);
+  Object.assign(host.running, { count: calls });
+  return host;
+}
+
+/** What a new call is told: nothing while there is room. */
+function knock(host: TestHost): Promise<unknown> {
+  return host.calls.authenticate.promise(received('plain')).catch((error: unknown) => error);
+}
+
+async function shedBy(host: TestHost): Promise<string | undefined> {
+  return /tollgate_overload_shed_total\{reason="(\w+)"\} 1/.exec(await host.scrape())?.[1];
+}
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  lag.nanoseconds = 0;
+});
+afterEach(() => vi.useRealTimers());
+
+describe('an overloaded gateway', () => {
+  it('lets calls in while it has room', async () => {
+    expect(await knock(busyHost({ calls: 10 }, 10))).toBeUndefined();
+  });
+
+  it('turns a call away that is one too many, and says when to come again', async () => {
+    const host = busyHost({ calls: 10 }, 11);
+    expect(await knock(host)).toMatchObject({ code: 'overloaded', status: 503, retry: true, details: { retryAfter: 2 } });
+    expect(await shedBy(host)).toBe('calls');
+  });
+
+  it('turns calls away and is not ready while its event loop lags, and takes them again afterwards', async () => {
+    const host = busyHost({ lag: 100 });
+    await host.calls.ready.promise();
+    lag.nanoseconds = 250e6;
+    vi.advanceTimersByTime(1000);
+    expect(await knock(host)).toMatchObject({ code: 'overloaded' });
+    expect(await shedBy(host)).toBe('lag');
+    expect(host.readiness.get('overload').fault()).toBe('its event loop lags by 250 ms');
+    lag.nanoseconds = 20e6;
+    vi.advanceTimersByTime(1000);
+    expect([await knock(host), host.readiness.get('overload').fault()]).toEqual([undefined, undefined]);
+    await host.calls.close.promise();
+  });
+
+  it('turns calls away while its heap is nearly full', async () => {
+    const host = busyHost({ heap: 0.0001 });
+    await host.calls.ready.promise();
+    vi.advanceTimersByTime(1000);
+    expect(await knock(host)).toMatchObject({ code: 'overloaded' });
+    expect(await shedBy(host)).toBe('heap');
+    await host.calls.close.promise();
+  });
+});
