@@ -29,7 +29,7 @@ function grant(...targets: Target[]): Grant {
 describe('a quote', () => {
   it('is the dearest the call can be: a token for each byte, and the whole output', () => {
     expect(quotesFor(grant(cheap), planned({ outputLimit: 50 }), lower)).toEqual([
-      { model: 'house/model', provider: 'cheap', least: 100_000n + 16n * 2000n, most: 100_000n + 50n * 2000n },
+      { model: 'house/model', provider: 'cheap', price: expect.stringMatching(/^[0-9a-f]{12}$/), least: 100_000n + 16n * 2000n, most: 100_000n + 50n * 2000n },
     ]);
   });
 
@@ -60,36 +60,36 @@ describe('a quote', () => {
 
 describe('a grant', () => {
   it('is left alone where everything was reserved', () => {
-    expect(narrow(grant(cheap), planned(), { quote: 0, amount: 2_100_000n }, lower)).toEqual({ targets: [cheap] });
+    expect(narrow(grant(cheap), planned(), { status: 'reserved', quote: 0, amount: 2_100_000n }, lower)).toEqual({ targets: [cheap] });
   });
 
   it('has its limit lowered to what the amount pays for', () => {
-    expect(narrow(grant(cheap), planned(), { quote: 0, amount: 200_000n }, lower)).toEqual({ targets: [cheap], outputLimit: 50 });
-    expect(narrow(grant(cheap), planned({ candidates: 2 }), { quote: 0, amount: 200_000n }, lower)).toEqual({ targets: [cheap], outputLimit: 25 });
+    expect(narrow(grant(cheap), planned(), { status: 'reserved', quote: 0, amount: 200_000n }, lower)).toEqual({ targets: [cheap], outputLimit: 50 });
+    expect(narrow(grant(cheap), planned({ candidates: 2 }), { status: 'reserved', quote: 0, amount: 200_000n }, lower)).toEqual({ targets: [cheap], outputLimit: 25 });
   });
 
   it('is left alone where the whole was reserved and rounding made it a little cheaper than its parts', () => {
     const tiny = target('tiny', { input: '0', output: '0.0004' });
     const call = planned({ outputLimit: 31 });
     expect(quotesFor(grant(tiny), call, lower)[0]?.most).toBe(12n);
-    expect(narrow(grant(tiny), call, { quote: 0, amount: 12n }, lower)).toEqual({ targets: [tiny] });
+    expect(narrow(grant(tiny), call, { status: 'reserved', quote: 0, amount: 12n }, lower)).toEqual({ targets: [tiny] });
   });
 
   it('begins with the target that was affordable', () => {
     const quotes = quotesFor(grant(dear, cheap), planned(), lower);
     expect(quotes.map(({ least }) => least)).toEqual([420_000n, 132_000n]);
-    expect(narrow(grant(dear, cheap), planned(), { quote: 1, amount: 200_000n }, lower)).toEqual({ targets: [cheap], outputLimit: 50 });
+    expect(narrow(grant(dear, cheap), planned(), { status: 'reserved', quote: 1, amount: 200_000n }, lower)).toEqual({ targets: [cheap], outputLimit: 50 });
   });
 
   it('drops later targets that could cost more than the amount at this limit, and keeps those that could not', () => {
     const alike = target('alike', { input: '1', output: '2' });
-    expect(narrow(grant(cheap, dear, alike), planned(), { quote: 0, amount: 2_100_000n }, lower)).toEqual({ targets: [cheap, alike] });
-    expect(narrow(grant(dear, cheap), planned(), { quote: 0, amount: 500_000n }, lower)).toEqual({ targets: [dear, cheap], outputLimit: 20 });
+    expect(narrow(grant(cheap, dear, alike), planned(), { status: 'reserved', quote: 0, amount: 2_100_000n }, lower)).toEqual({ targets: [cheap, alike] });
+    expect(narrow(grant(dear, cheap), planned(), { status: 'reserved', quote: 0, amount: 500_000n }, lower)).toEqual({ targets: [dear, cheap], outputLimit: 20 });
   });
 
   it('drops a later target whose own larger limit could cost more', () => {
     const longer = target('longer', { input: '1', output: '2' }, { outputLimit: 2000 });
-    expect(narrow(grant(cheap, longer), planned(), { quote: 0, amount: 2_100_000n }, lower)).toEqual({ targets: [cheap] });
+    expect(narrow(grant(cheap, longer), planned(), { status: 'reserved', quote: 0, amount: 2_100_000n }, lower)).toEqual({ targets: [cheap] });
   });
 
   const millionths = fc.bigInt(0n, 50_000_000_000n).map((nano) => `${nano / 1_000_000_000n}.${(nano % 1_000_000_000n).toString().padStart(9, '0')}`);
@@ -111,7 +111,7 @@ describe('a grant', () => {
           const index = Math.floor(share * (quotes.length - 1));
           const { least, most } = quotes[index] ?? { least: 0n, most: 0n };
           const amount = least + ((most - least) * BigInt(Math.round(share * 1000))) / 1000n;
-          const after = narrow(before, call, { quote: index, amount }, lower);
+          const after = narrow(before, call, { status: 'reserved', quote: index, amount }, lower);
           expect(after.targets[0]).toBe(before.targets[index]);
           for (const { model, price } of after.targets) {
             const output = Math.min(after.outputLimit ?? Infinity, call.call.outputLimit ?? Infinity, model.outputLimit);
@@ -128,10 +128,12 @@ describe('a grant', () => {
 describe('a refusal for want of balance', () => {
   it('says what the call could cost at least, what there is, and how to add to it', () => {
     const quotes = quotesFor(grant(dear, cheap), planned(), lower);
-    const error = outOfBalance(quotes, 'someone', { total: 500_000n, used: 300_000n, pending: 100_000n });
+const someone = { kind: 'user', account: 'someone', key: 'key-1' } as const;
+    const error = outOfBalance(quotes, someone, { status: 'short', by: 'balance', available: 100_000n });
     expect(error).toMatchObject({ code: 'out_of_balance', status: 402, retry: false });
     expect(error.message).toContain('could cost 0.000132 USD');
     expect(error.message).toContain('has 0.0001 USD available');
     expect(error.message).toContain('tollgate credit add someone <usd>');
+    expect(outOfBalance(quotes, someone, { status: 'short', by: 'cap', available: 5n }).message).toContain('the key key-1 has 0.000000005 USD left to spend');
   });
 });

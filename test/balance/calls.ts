@@ -1,24 +1,44 @@
 /** Calls as the ledger sees them, for tests that need no more of one. */
 import type { Nano } from '../../core/index.ts';
-import type { Quote, Settlement, Store } from '../../plugins/meters/balance/store.ts';
+import type { NewKey, Progress, Quote, Settlement, Store } from '../../plugins/meters/balance/store.ts';
+
+/** A price of a nano-USD a token: what calls here are charged at. */
+export const price = { version: 'price-1', rates: '{"input":"0.001","output":"0.001"}', at: 1 };
 
 export function quote(least: Nano, most = least): Quote {
-  return { model: 'house/model', provider: 'house', least, most };
+  return { model: 'house/model', provider: 'house', price: price.version, least, most };
 }
+
+/** Figures that cost so much at that price. */
+function figures(amount: Nano): { input: number; output: number; usage: string; costs: string } {
+  const input = Number(amount);
+  return { input, output: 0, usage: JSON.stringify({ input, output: 0 }), costs: '[]' };
+}
+
+const asked = { model: 'house/model', provider: 'house', price: price.version, attempts: 1 };
 
 export function settlement(id: string, amount: Nano | undefined, more: Partial<Settlement> = {}): Settlement {
   return {
+    ...asked,
+    ...figures(amount ?? 0n),
     id, amount,
     reason: amount === undefined ? 'upstream_failed' : 'completed',
     basis: amount === undefined ? 'none' : 'usage',
-    usage: '{"input":3,"output":4}',
-    price: '{"input":"1","output":"2"}',
-    model: 'house/model',
-    provider: 'house',
-    attempts: 1,
+    suspect: false,
     at: 2000,
     ...more,
   };
+}
+
+/** How far a call has come that would cost so much if it ended now. */
+export function progress(id: string, owed: Nano, more: Partial<Progress> = {}): Progress {
+  return { ...asked, ...figures(owed), id, owed, sent: true, delivered: 10, ...more };
+}
+
+export function newKey(id: string, account: string | undefined, more: Partial<NewKey> = {}): NewKey {
+  const limits = { spendCap: undefined, models: undefined, expires: undefined, callsPerMinute: undefined };
+  const kind = account === undefined ? 'operator' : 'user';
+  return { ...limits, id, hash: id.padEnd(64, '0'), lastFour: id.slice(-4), name: '', kind, account, at: 5, ...more };
 }
 
 /** A store that does only what a test says, and fails the test where it is asked for anything else. */
@@ -27,8 +47,11 @@ export function storeWith(operations: Partial<Store>): Store {
     throw new Error('the store was asked for what it should not be');
   };
   return {
-    reserve: unasked, settle: unasked, balance: unasked, createAccount: unasked, credit: unasked,
-    createKey: unasked, findKey: unasked, listKeys: unasked, disableKey: unasked, close: unasked,
+    owner: 'test', health: () => undefined,
+    reserve: unasked, settle: unasked, beat: unasked, owners: unasked, recover: unasked, expire: unasked, definePrice: unasked,
+    findClaim: unasked, sweep: unasked, balance: unasked, createAccount: unasked, listAccounts: unasked, credit: unasked,
+    createKey: unasked, findKey: unasked, listKeys: unasked, changeKey: unasked, rotateKey: unasked,
+    entries: unasked, usage: unasked, listPending: unasked, totals: unasked, audit: unasked, close: unasked,
     ...operations,
   };
 }

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { openSqlite, type SqliteOptions } from '../../plugins/meters/balance/sqlite/open.ts';
-import { integer, text } from '../../plugins/meters/balance/sqlite/rows.ts';
-import type { BookedTransaction, Books, OpenedStore } from '../contract/store.ts';
+import { integer, maybe, text } from '../../plugins/meters/balance/sqlite/rows.ts';
+import type { Books, OpenedStore } from '../contract/books.ts';
 
 export function temporaryFolder(): { path: string; remove(): void } {
   const path = mkdtempSync(join(tmpdir(), 'tollgate-ledger-'));
@@ -31,27 +31,27 @@ export function lock(file: string): () => void {
 
 export function readBooks(file: string): Books {
   return withDatabase(file, (database) => {
-    const entries = Map.groupBy(
-      database.prepare('SELECT "transaction", accounts.name, amount FROM entries JOIN accounts ON accounts.id = entries.account').all(),
-      (row) => integer(row, 'transaction'),
-    );
-    const transactions = database
+    const entries = database
       .prepare(`
-        SELECT booked.id, booked.kind, booked.reason, accounts.name, reservations.id AS reservation FROM transactions booked
-        JOIN accounts ON accounts.id = booked.account LEFT JOIN reservations ON reservations.number = booked.reservation ORDER BY booked.id`)
+        SELECT entries.*, accounts.name, coalesce(entries.call, made.call) AS call_id FROM entries
+        JOIN accounts ON accounts.id = entries.account LEFT JOIN entries made ON made.number = entries.reservation ORDER BY entries.number`)
       .all()
-      .map((row): BookedTransaction => ({
+      .map((row) => ({
         kind: text(row, 'kind'),
         account: text(row, 'name'),
-        reservation: row['reservation'] === null ? undefined : text(row, 'reservation'),
-        reason: row['reason'] === null ? undefined : text(row, 'reason'),
-        entries: (entries.get(integer(row, 'id')) ?? []).map((entry) => ({ account: text(entry, 'name'), amount: integer(entry, 'amount') })),
+        call: maybe(row, 'call_id', text),
+        reason: maybe(row, 'reason', text),
+        flags: text(row, 'flags'),
+        credits: integer(row, 'credits'),
+        available: integer(row, 'available'),
+        reserved: integer(row, 'reserved'),
+        revenue: integer(row, 'revenue'),
       }));
     const accounts = database
-      .prepare("SELECT name, total, used, pending FROM accounts WHERE kind = 'user'")
+      .prepare('SELECT name, total, used, pending FROM accounts')
       .all()
       .map((row) => ({ name: text(row, 'name'), total: integer(row, 'total'), used: integer(row, 'used'), pending: integer(row, 'pending') }));
-    return { transactions, accounts };
+    return { entries, accounts };
   });
 }
 
@@ -65,6 +65,7 @@ export async function openTemporary(options: Omit<SqliteOptions, 'file'> = {}): 
   const store = await openSqlite({ file, ...options });
   return {
     store, file,
+    another: () => openSqlite({ file }),
     books: async () => readBooks(file),
     async dispose() {
       await store.close();

@@ -13,7 +13,8 @@ import { routed } from '../support/exchange.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { hostWith, type TestHost } from '../support/host.ts';
 import { plain } from '../support/plain-protocol.ts';
-import { expectSound } from '../contract/store.ts';
+import { expectSound } from '../contract/books.ts';
+import { newKey as keyRecord } from './calls.ts';
 import { readBooks } from './ledger-file.ts';
 import { target } from './targets.ts';
 
@@ -96,7 +97,7 @@ describe('a call', () => {
     expect(await gateway.verb('balance', [account])).toEqual({
       account, currency: 'USD', balance: '1.999989', total: '2', used: '0.000011', pending: '0', available: '1.999989',
     });
-    const booked = books().transactions.filter((transaction) => transaction.account === account);
+    const booked = books().entries.filter((entry) => entry.account === account);
     expect(booked.map(({ kind, reason }) => [kind, reason])).toEqual([['credit', undefined], ['reserve', undefined], ['post', 'completed']]);
     expectSound(books());
   });
@@ -136,7 +137,7 @@ describe('a call', () => {
     const gateway = await start({ asked: [], answer: { in: 3, out: 4 }, facts: { price: undefined, free: true } });
     const { key } = await newKey(gateway, { account: 'broke' });
     expect((await call(gateway, key)).status).toBe(200);
-    expect(books().transactions.filter(({ account }) => account === 'broke').map(({ kind }) => kind)).toEqual(['reserve', 'post']);
+    expect(books().entries.filter(({ account }) => account === 'broke').map(({ kind }) => kind)).toEqual(['reserve', 'post']);
   });
 
   it('that the vendor failed costs nothing, and says why in the books', async () => {
@@ -144,7 +145,7 @@ describe('a call', () => {
     const { key, account } = await newKey(gateway, { account: 'someone', credit: '2' });
     expect((await call(gateway, key)).status).toBe(502);
     expect(await gateway.verb('balance', [account])).toMatchObject({ used: '0', pending: '0' });
-    expect(books().transactions.at(-1)).toMatchObject({ kind: 'void', reason: 'upstream_failed' });
+    expect(books().entries.at(-1)).toMatchObject({ kind: 'void', reason: 'upstream_failed' });
   });
 
   it('that a later plugin refuses gives its reservation back', async () => {
@@ -156,7 +157,7 @@ describe('a call', () => {
     const { key, account } = await newKey(gateway, { account: 'someone', credit: '2' });
     expect((await call(gateway, key)).status).toBe(429);
     expect(await gateway.verb('balance', [account])).toMatchObject({ used: '0', pending: '0' });
-    expect(books().transactions.at(-1)).toMatchObject({ kind: 'void', reason: 'rate_limited' });
+    expect(books().entries.at(-1)).toMatchObject({ kind: 'void', reason: 'rate_limited' });
   });
 
   it('that used more than was reserved is charged in full, and counted as overage', async () => {
@@ -169,7 +170,7 @@ describe('a call', () => {
     const { key, account } = await newKey(gateway, { account: 'someone', credit: '2' });
     await call(gateway, key, { limit: 10 });
     expect(await gateway.verb('balance', [account])).toMatchObject({ used: '0.010003', pending: '0' });
-    expect(books().transactions.at(-1)).toMatchObject({ kind: 'overage' });
+    expect(books().entries.at(-1)).toMatchObject({ kind: 'overage' });
     expect(await counted()).toBe(before + 1);
     expect(gateway.log.join('')).toContain('cost more than was reserved');
   });
@@ -258,7 +259,7 @@ describe('the verbs', () => {
     const gateway = await start();
     const { key, id } = await newKey(gateway, { account: 'someone', name: 'laptop' });
     const listed = await gateway.verb('keys list');
-    expect(listed).toContainEqual({ id, lastFour: key.slice(-4), name: 'laptop', account: 'someone', disabled: false, created: expect.stringMatching(/^20/) });
+    expect(listed).toContainEqual(expect.objectContaining({ id, lastFour: key.slice(-4), name: 'laptop', account: 'someone', disabled: false, created: expect.stringMatching(/^20/) }));
     expect(JSON.stringify(listed)).not.toContain(key);
     expect(await gateway.verb('keys disable', [key.slice(-4)])).toMatchObject({ id, disabled: true });
     expect((await call(gateway, key)).status).toBe(401);
@@ -268,7 +269,7 @@ describe('the verbs', () => {
     const gateway = await start();
     await expect(gateway.verb('keys disable', ['????'])).rejects.toThrow('no key "????"');
     const store = await openSqlite({ file: join(dataFolder, 'ledger.db') });
-    for (const digit of ['a', 'b']) await store.createKey({ hash: digit.repeat(64), lastFour: 'SAME', name: '', account: 'default', at: 1 });
+    for (const digit of ['a', 'b']) await store.createKey(keyRecord(digit.repeat(16), 'default', { lastFour: 'SAME' }));
     await store.close();
     await expect(gateway.verb('keys disable', ['SAME'])).rejects.toThrow(/aaaaaaaaaaaaaaaa[^]*bbbbbbbbbbbbbbbb/);
   });
@@ -284,7 +285,6 @@ describe('the verbs', () => {
     await expect(gateway.verb('credit add', ['someone', '1'], { kind: 'gift' })).rejects.toThrow('top-up, bonus, gift-card');
     await expect(gateway.verb('credit add', ['nobody', '1'])).rejects.toThrow('no account "nobody"');
     await expect(gateway.verb('keys create', [], { account: 'a b' })).rejects.toThrow('an account is named');
-    await expect(gateway.verb('keys create', [], { account: 'revenue' })).rejects.toThrow('no account "revenue"');
   });
 });
 

@@ -5,10 +5,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
-import { text } from '../../plugins/meters/balance/sqlite/rows.ts';
-import { expectSound } from '../contract/store.ts';
+import { expectSound } from '../contract/books.ts';
 import { quote, settlement } from './calls.ts';
-import { readBooks, temporaryFolder, withDatabase } from './ledger-file.ts';
+import { readBooks, temporaryFolder } from './ledger-file.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;
 let file: string;
@@ -51,10 +50,10 @@ function spend(account: string, name: string, pairs: number): Spender {
   };
 }
 
-/** Each reservation's state, by its id. */
+/** What became of each call, by its id. */
 function states(): Map<string, string> {
-  const rows = withDatabase(file, (database) => database.prepare('SELECT id, state FROM reservations').all());
-  return new Map(rows.map((row) => [text(row, 'id'), text(row, 'state')]));
+  const ends = new Map([['reserve', 'pending'], ['post', 'posted'], ['void', 'voided']]);
+  return new Map(readBooks(file).entries.flatMap(({ call, kind }) => (call === undefined ? [] : [[call, ends.get(kind) ?? kind]])));
 }
 
 describe('several processes on one file', () => {

@@ -3,6 +3,7 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { GatewayError, type Answered, type Failed, type Refused, type Target } from '../../core/index.ts';
 import { settleDurably, settlementOf } from '../../plugins/meters/balance/settlement.ts';
+import { priceRecord } from '../../plugins/meters/balance/prices.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
 import { routed } from '../support/exchange.ts';
 import { settlement, storeWith } from './calls.ts';
@@ -18,8 +19,8 @@ describe('the settlement of an end', () => {
     const charge = { cost: 12n, usage: { input: 3, output: 4 }, basis: 'estimate' } as const;
     const end: Answered = { ...facts, type: 'answered', exchange, attempts: [exchange.attempt], outcome: 'aborted', error: undefined, charge };
     expect(settlementOf(end, 77)).toEqual({
-      id: 'call-1', amount: 12n, reason: 'aborted', basis: 'estimate', usage: '{"input":3,"output":4}', price: '{"input":"1","output":"2.5","tiers":[]}',
-      model: 'house/model', provider: 'house', attempts: 1, at: 77,
+      id: 'call-1', amount: 12n, reason: 'aborted', basis: 'estimate', suspect: false, usage: '{"input":3,"output":4}', input: 3, output: 4,
+      costs: '[["input",3,"1"],["output",4,"2.5"]]', price: priceRecord(house.price).version, model: 'house/model', provider: 'house', attempts: 1, at: 77,
     });
   });
 

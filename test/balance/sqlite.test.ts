@@ -2,16 +2,35 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
-import { text } from '../../plugins/meters/balance/sqlite/rows.ts';
+import { firstTables } from '../../plugins/meters/balance/sqlite/first-tables.ts';
 import { Thread } from '../../plugins/meters/balance/sqlite/thread.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
-import { expectSound, testStore } from '../contract/store.ts';
+import { expectSound } from '../contract/books.ts';
+import { testStore } from '../contract/store.ts';
 import { quote, settlement } from './calls.ts';
 import { commitsLogged, lock, openTemporary, temporaryFolder, withDatabase, type OpenedFile } from './ledger-file.ts';
 
 testStore('SQLite', () => openTemporary());
+
+/** A thread of the ledger's, as `openSqlite` starts it. */
+function ledgerThread(file: string): Worker {
+  return new Worker(join(import.meta.dirname, '../../plugins/meters/balance/sqlite/worker.ts'), { workerData: { file, owner: 'test', busyTimeout: 1000 } });
+}
+
+/** A credit, a call that cost 30 more than the 100 that were reserved for it, and one that runs; as the first tables had them. */
+const oldBooks = `
+  INSERT INTO accounts (id, name, kind, total, used, pending, created) VALUES (9, 'a', 'user', 1000, 130, 50, 1);
+  INSERT INTO keys (hash, last_four, name, account, created) VALUES ('00000000000000a1${'f'.repeat(48)}', 'wxyz', 'laptop', 9, 1);
+  INSERT INTO reservations (number, id, account, key, model, provider, amount, state, owner, lease, created) VALUES
+    (1, 'ended', 9, '00000000000000a1', 'm', 'p', 100, 'posted', 'o', 0, 2), (2, 'running', 9, '00000000000000a1', 'm', 'p', 50, 'pending', 'o', 0, 3);
+  INSERT INTO transactions (id, kind, account, reservation, at, source, reason, basis, model, provider, attempts) VALUES
+    (1, 'credit', 9, NULL, 1, 'bonus', NULL, NULL, NULL, NULL, NULL), (2, 'reserve', 9, 1, 2, NULL, NULL, NULL, NULL, NULL, NULL),
+    (3, 'post', 9, 1, 3, NULL, 'completed', 'usage', 'm', 'p', 1), (4, 'overage', 9, 1, 3, NULL, 'completed', 'usage', 'm', 'p', 1),
+    (5, 'reserve', 9, 2, 3, NULL, NULL, NULL, NULL, NULL, NULL), (6, 'credit', 9, NULL, 4, 'top-up', NULL, NULL, NULL, NULL, NULL);
+  INSERT INTO entries ("transaction", account, amount) VALUES
+    (1, 3, -400), (1, 9, 400), (2, 9, -100), (2, 1, 100), (3, 9, 0), (3, 1, -100), (3, 2, 100), (4, 9, -30), (4, 2, 30), (5, 9, -50), (5, 1, 50), (6, 3, -600), (6, 9, 600);`;
 
 let opened: OpenedFile | undefined;
 afterEach(async () => {
@@ -33,7 +52,7 @@ function reserve(store: Store, id: string, amount = 10n): ReturnType<Store['rese
 describe('group commit', () => {
   it('shares one commit among the operations of a turn', async () => {
     const groups: number[] = [];
-    const { store, file } = await open({ onGroup: (operations) => groups.push(operations) });
+    const { store, file } = await open({ onGroup: ({ operations }) => groups.push(operations) });
     const before = commitsLogged(file);
     groups.length = 0;
     await Promise.all(Array.from({ length: 64 }, (_, index) => reserve(store, `r${index}`)));
@@ -43,7 +62,7 @@ describe('group commit', () => {
 
   it('forms the next group of what is asked while one is being committed', async () => {
     const groups: number[] = [];
-    const { store } = await open({ onGroup: (operations) => groups.push(operations) });
+    const { store } = await open({ onGroup: ({ operations }) => groups.push(operations) });
     groups.length = 0;
     const first = reserve(store, 'first');
     await new Promise((resolve) => setImmediate(resolve));
@@ -63,7 +82,7 @@ describe('group commit', () => {
       store.settle(settlement('r1', 4n)),
     ]);
     expect(answers.map((answer) => (answer.status === 'fulfilled' ? answer.value : 'rejected'))).toEqual([
-      { quote: 0, amount: 10n }, undefined, { status: 'not_found' }, 'rejected', 'rejected', { status: 'posted', posted: 4n, overage: 0n },
+      { status: 'reserved', quote: 0, amount: 10n }, { status: 'short', by: 'balance', available: 990n }, { status: 'not_found' }, 'rejected', 'rejected', { status: 'posted', posted: 4n, overage: 0n },
     ]);
     expectSound(await books());
   });
@@ -79,19 +98,29 @@ describe('faults', () => {
     }
     expect(await store.balance('a')).toEqual({ total: 1000n, used: 0n, pending: 0n });
     unlock();
-    expect(await reserve(store, 'r1')).toEqual({ quote: 0, amount: 10n });
+    expect(await reserve(store, 'r1')).toMatchObject({ status: 'reserved', amount: 10n });
   });
 
-  it('rejects all that waits, and all that comes later, once its thread is gone', async () => {
-    const worker = new Worker("require('node:worker_threads').parentPort.once('message', () => { throw new Error('out of memory'); })", { eval: true });
-    const thread = new Thread(worker, () => undefined);
+  it('rejects all that waits once its thread is gone, and is served again by another thread', async () => {
+    const { file } = await open();
+    let started = 0;
+    const dying = () => new Worker("const { parentPort } = require('node:worker_threads'); parentPort.postMessage({}); parentPort.once('message', () => { throw new Error('out of memory'); })", { eval: true });
+    const thread = new Thread(() => {
+      started += 1;
+      return started === 1 ? dying() : ledgerThread(file);
+    });
+    await thread.open();
     const ask = (): Promise<unknown> => thread.ask({ name: 'balance', argument: 'a' });
-    const waiting = await Promise.allSettled([ask(), thread.ask({ name: 'settle', argument: settlement('r1', 1n) })]);
     const cause = { message: 'its thread failed', cause: { message: 'out of memory' } };
     const unavailable = { status: 'rejected', reason: { code: 'ledger_unavailable', details: { cause } } };
-    expect(waiting).toMatchObject([unavailable, unavailable]);
+    expect(await Promise.allSettled([ask(), thread.ask({ name: 'settle', argument: settlement('r1', 1n) })])).toMatchObject([unavailable, unavailable]);
+    expect(thread.down).toMatchObject(cause);
     expect(await Promise.allSettled([ask()])).toMatchObject([unavailable]);
+    await vi.waitFor(() => expect(thread.down).toBeUndefined(), 10_000);
+    expect(await ask()).toEqual({ total: 1000n, used: 0n, pending: 0n });
     await thread.close();
+    expect(started).toBe(2);
+    await expect(ask()).rejects.toMatchObject({ code: 'ledger_unavailable' });
   });
 
   it('finishes what was asked before it closes, and refuses what is asked afterwards', async () => {
@@ -99,9 +128,9 @@ describe('faults', () => {
     const asked = [reserve(store, 'r1'), reserve(store, 'r2')];
     const closed = store.close();
     await expect(reserve(store, 'r3')).rejects.toMatchObject({ code: 'ledger_unavailable' });
-    expect(await Promise.all(asked)).toEqual([{ quote: 0, amount: 10n }, { quote: 0, amount: 10n }]);
+    expect(await Promise.all(asked)).toMatchObject([{ status: 'reserved' }, { status: 'reserved' }]);
     await closed;
-    expect((await books()).transactions.filter(({ kind }) => kind === 'reserve')).toHaveLength(2);
+    expect((await books()).entries.filter(({ kind }) => kind === 'reserve')).toHaveLength(2);
   });
 });
 
@@ -118,47 +147,37 @@ describe('the file', () => {
 
   it('refuses to change or delete what was booked', async () => {
     const { file } = await open();
-    for (const statement of ['UPDATE entries SET amount = 0', 'DELETE FROM entries', 'UPDATE transactions SET at = 0', 'DELETE FROM transactions']) {
+    for (const statement of ['UPDATE entries SET at = 0', 'DELETE FROM entries']) {
       expect(() => withDatabase(file, (database) => database.exec(statement)), statement).toThrow(/are never (changed|deleted)/);
     }
+  });
+
+  it('has no room for legs that do not sum to zero', async () => {
+    const { file } = await open();
+    const unbalanced = "INSERT INTO entries (kind, account, at, credits, available) VALUES ('credit', 1, 0, -5, 6)";
+    expect(() => withDatabase(file, (database) => database.exec(unbalanced))).toThrow(/CHECK/);
   });
 
   it('has room for one end of a reservation, whoever writes it', async () => {
     const { store, file } = await open();
     await reserve(store, 'r1');
     await store.settle(settlement('r1', 3n));
-    const another = "INSERT INTO transactions (kind, account, reservation, at) SELECT 'void', account, number, 0 FROM reservations";
+    const another = "INSERT INTO entries (kind, account, at, reservation) SELECT 'void', account, 0, number FROM entries WHERE kind = 'reserve'";
     expect(() => withDatabase(file, (database) => database.exec(another))).toThrow(/UNIQUE/);
   });
 
-  it('settles no reservation that expired', async () => {
-    const { store, file } = await open();
-    await reserve(store, 'r1');
-    withDatabase(file, (database) => database.exec("UPDATE reservations SET state = 'expired'"));
-    expect(await store.settle(settlement('r1', 3n))).toEqual({ status: 'expired' });
-  });
-
-  it('marks each reservation with the process that answers for it, and until when', async () => {
-    const { store, file } = await open();
-    const another = await openSqlite({ file });
-    await reserve(store, 'r1');
-    await reserve(another, 'r2');
-    await another.close();
-    const rows = withDatabase(file, (database) => database.prepare('SELECT owner, lease > created AS leased FROM reservations').all());
-    expect(rows).toMatchObject([{ leased: 1n }, { leased: 1n }]);
-    expect(new Set(rows.map((row) => text(row, 'owner'))).size).toBe(2);
-    for (const row of rows) expect(text(row, 'owner')).toMatch(new RegExp(`^${process.pid}-`));
-  });
-
-  it('keeps with each end what a usage report needs', async () => {
-    const { store, file } = await open();
-    await reserve(store, 'r1');
-    await store.settle(settlement('r1', 3n, { attempts: 2, reason: 'aborted', basis: 'estimate' }));
-    const row = withDatabase(file, (database) => database.prepare("SELECT * FROM transactions WHERE kind = 'post'").get());
-    expect(row).toMatchObject({
-      reason: 'aborted', basis: 'estimate', model: 'house/model', provider: 'house',
-      price: '{"input":"1","output":"2"}', usage: '{"input":3,"output":4}', attempts: 2n, at: 2000n,
-    });
+  it('carries the books of the first tables over, ended and pending reservations alike', async () => {
+    const folder = temporaryFolder();
+    const file = join(folder.path, 'ledger.db');
+    withDatabase(file, (database) => database.exec(`${firstTables}; PRAGMA user_version = 1; ${oldBooks}`));
+    const store = await openSqlite({ file });
+    expect(await store.balance('a')).toEqual({ total: 1000n, used: 130n, pending: 50n });
+    expect(await store.findKey(`00000000000000a1${'f'.repeat(48)}`)).toMatchObject({ id: '00000000000000a1', kind: 'user', account: 'a', used: 130n, pending: 50n });
+    expect(await store.audit()).toMatchObject({ ok: true, findings: [], entries: 6, pending: 1 });
+    expect(await store.settle(settlement('ended', 1n))).toEqual({ status: 'already_posted' });
+    expect(await store.settle(settlement('running', 20n))).toEqual({ status: 'posted', posted: 20n, overage: 0n });
+    await store.close();
+    folder.remove();
   });
 
   it('is not opened where a newer program wrote it, or where it is no ledger', async () => {

@@ -9,12 +9,17 @@ import { definePlugin, formatUsd, GatewayError, usd } from '../../../core/index.
 import { narrow, outOfBalance, quotesFor } from './admission.ts';
 import { ledgerCommands } from './commands.ts';
 import { makeFirstKey } from './first-key.ts';
+import { claimOf, claimRefusal, idempotencyOptions, replayOf } from './idempotency.ts';
+import { withinModels } from './key-limits.ts';
 import { createKeyring } from './keyring.ts';
 import { ledgerMetrics } from './metrics.ts';
+import { operatorRoutes } from './operator/routes.ts';
+import { PriceBook } from './prices.ts';
 import { balanceRoutes } from './routes.ts';
 import { settleDurably, settlementOf } from './settlement.ts';
 import { openSqlite } from './sqlite/open.ts';
 import type { Store } from './store.ts';
+import { topUpOptions, topUpRoute } from './top-ups.ts';
 
 const options = z.strictObject({
   /** The ledger's file; `ledger.db` in the data folder unless given. */
@@ -27,15 +32,20 @@ const options = z.strictObject({
   addresses: z.array(z.string().startsWith('/')).default(['/v1/user/balance', '/alpha/user/balance', '/beta/user/balance']),
   /** USD of bonus credit that comes with the first key of a new ledger. */
   firstCredit: usd.refine((amount) => amount >= 0n, 'must not be negative').prefault('1'),
+  /** How long, and how much of, the outcome of a call with an `Idempotency-Key` is kept. */
+  idempotency: idempotencyOptions.prefault({}),
+  /** The signed webhook that credits accounts; there is none unless its secret is given. */
+  topUps: topUpOptions.optional(),
 });
 
 export const balance = definePlugin({
   name: 'balance',
   options,
-  apply(host, { file = join(host.dataFolder, 'ledger.db'), addresses, firstCredit, ...policy }) {
+  apply(host, { file = join(host.dataFolder, 'ledger.db'), addresses, firstCredit, idempotency, topUps, ...policy }) {
     const { hooks, logger } = host;
     const { overages, onGroup } = ledgerMetrics(host.metrics);
     const closing = new AbortController();
+    const prices = new PriceBook();
     const reserved = new Set<string>();
     const settling = new Set<Promise<unknown>>();
     let opened: Store | undefined;
@@ -46,7 +56,8 @@ export const balance = definePlugin({
     }
 
     host.keyrings.add(createKeyring(ledger));
-    for (const route of balanceRoutes(addresses, ledger)) host.routes.add(route);
+    const routes = [...balanceRoutes(addresses, ledger), ...operatorRoutes(ledger), ...(topUps ? [topUpRoute(topUps, ledger)] : [])];
+    for (const route of routes) host.routes.add(route);
     for (const command of ledgerCommands(() => openSqlite({ file }))) host.commands.add(command);
 
     hooks.ready.tapPromise('balance', async () => {
@@ -55,12 +66,24 @@ export const balance = definePlugin({
       if (secret) host.tell(`First key, with ${formatUsd(firstCredit)} USD of credit, shown this once: export KEY=${secret}`);
     });
 
-    hooks.authorize.tapPromise('balance', async (grant, planned) => {
+    hooks.replay.tapPromise('balance', async (parsed) => {
+      const claim = claimOf(parsed, idempotency);
+      if (!claim) return undefined;
+      const replay = await replayOf(parsed, claim, ledger());
+      if (!replay) parsed.record(idempotency.largest);
+      return replay;
+    });
+
+    hooks.authorize.tapPromise('balance', async (granted, planned) => {
+      const grant = withinModels(granted, planned.principal);
       if (planned.operation === 'count') return grant;
       const { account, key } = planned.principal;
       const quotes = quotesFor(grant, planned, policy);
-      const taken = await ledger().reserve({ id: planned.id, account, key, quotes, at: Date.now() });
-      if (!taken) throw outOfBalance(quotes, account, await ledger().balance(account));
+      for (const { price } of grant.targets) prices.tell(ledger(), price);
+      const claim = claimOf(planned, idempotency);
+      const taken = await ledger().reserve({ id: planned.id, account, key, quotes, claim, at: Date.now() });
+      if (taken.status === 'short') throw outOfBalance(quotes, planned.principal, taken);
+      if (taken.status === 'claimed') throw claimRefusal(taken.claim, claim);
       reserved.add(planned.id);
       return narrow(grant, planned, taken, policy);
     });

@@ -20,7 +20,7 @@ function counter(metrics: Metrics, name: string, help: string): Counter {
 export interface LedgerMetrics {
   readonly overages: Counter;
   /** Counts one group of writes. */
-  onGroup(size: number, duration: number): void;
+  onGroup(group: { readonly operations: number; readonly seconds: number }): void;
 }
 
 export function ledgerMetrics(metrics: Metrics): LedgerMetrics {
@@ -28,7 +28,7 @@ export function ledgerMetrics(metrics: Metrics): LedgerMetrics {
   const sizes = histogram(metrics, 'tollgate_ledger_group_size', 'Operations that shared a commit.', operations);
   return {
     overages: counter(metrics, 'tollgate_ledger_overage_total', 'Calls that cost more than was reserved for them.'),
-    onGroup(size, duration) {
+    onGroup({ operations: size, seconds: duration }) {
       commits.observe(duration);
       sizes.observe(size);
     },

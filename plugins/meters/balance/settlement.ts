@@ -3,37 +3,44 @@
  * out of order: from memory with growing pauses, with the pending reservation on disk as its backstop.
  */
 import { setTimeout as pauseFor } from 'node:timers/promises';
-import { formatUsd, isGatewayError, type End, type Host, type Price, type Replayed } from '../../../core/index.ts';
-import type { Settled, Settlement, Store } from './store.ts';
+import { costLines, formatUsd, isGatewayError, type Charge, type CostLine, type End, type Host, type Replayed, type Target } from '../../../core/index.ts';
+import { priceRecord } from './prices.ts';
+import type { Consumption, Settled, Settlement, Store } from './store.ts';
 
-const priceTexts = new WeakMap<Price, string>();
-
-/** The rates as the catalogue writes them; one text for each price, since every call of a model has the same. */
-function priceText(price: Price): string {
-  const known = priceTexts.get(price);
-  if (known !== undefined) return known;
-  const text = JSON.stringify(price, (_, value: unknown) => (typeof value === 'bigint' ? formatUsd(value) : value));
-  priceTexts.set(price, text);
-  return text;
+/** What was used and what it comes to, as the ledger keeps it. */
+export function consumptionOf({ usage }: Charge, { model, provider, price }: Target, attempts: number): Consumption {
+  return {
+    model: model.id,
+    provider: provider.name,
+    price: priceRecord(price).version,
+    input: usage.input ?? 0,
+    output: usage.output ?? 0,
+    usage: JSON.stringify(usage),
+    costs: costsText(costLines(usage, price)),
+    attempts,
+  };
 }
+
+/** A list of flat lists: kind, units, and what one unit (or a million tokens) costs in USD. */
+function costsText(lines: readonly CostLine[]): string {
+  return JSON.stringify(lines.map(({ kind, units, rate }) => [kind, Number(units), formatUsd(rate)]));
+}
+
+const nobodyAsked = { model: undefined, provider: undefined, price: undefined, input: 0, output: 0, usage: '{}', costs: '[]' } as const;
 
 /** An end for which nothing is owed voids its reservation; a charge of 0 (a free model) is posted. */
 export function settlementOf(end: Exclude<End, Replayed>, at: number): Settlement {
-  const ended = { id: end.exchange.id, attempts: end.attempts.length, at };
-  if (end.type === 'refused') {
-    return { ...ended, amount: undefined, reason: end.error.code, basis: 'none', usage: '{}', price: undefined, model: undefined, provider: undefined };
-  }
-  const { model, provider, price } = end.exchange.attempt.target;
-  const { basis, cost, usage } = end.charge;
+  const { id } = end.exchange;
+  const attempts = end.attempts.length;
+  if (end.type === 'refused') return { ...nobodyAsked, id, attempts, at, amount: undefined, reason: end.error.code, basis: 'none', suspect: false };
+  const { basis, cost } = end.charge;
   return {
-    ...ended,
+    ...consumptionOf(end.charge, end.exchange.attempt.target, attempts),
+    id, at, basis,
     amount: basis === 'none' ? undefined : cost,
     reason: end.type === 'failed' ? end.error.code : end.outcome,
-    basis,
-    usage: JSON.stringify(usage),
-    price: priceText(price),
-    model: model.id,
-    provider: provider.name,
+    suspect: false,
+    outcome: end.recording,
   };
 }
 
@@ -62,7 +69,7 @@ export async function settleDurably(store: Store, settlement: Settlement, { logg
     } catch (error) {
       const isOutOfOrder = isGatewayError(error) && error.code === 'ledger_unavailable';
       if (!isOutOfOrder || closing.aborted || performance.now() - began > patience) {
-        logger.error({ error, settlement: { ...settlement, amount: settlement.amount?.toString() } }, 'a call was not settled: its reservation stays pending');
+        logger.error({ error, settlement: { ...settlement, amount: settlement.amount?.toString(), outcome: undefined } }, 'a call was not settled: its reservation stays pending');
         return undefined;
       }
       if (pause === firstPause) logger.warn({ error, reservation }, 'the ledger is out of order: settling is tried again');

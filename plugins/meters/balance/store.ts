@@ -1,61 +1,150 @@
 /**
  * The ledger as the plugin sees it, whatever database keeps it. An amount is reserved before a call and leaves
- * the reservation once: posted or voided. Promises are kept when they resolve: what an answer says is on disk.
- * Refusals are answers with a name; a promise rejects with `ledger_unavailable` where the database cannot be
- * asked, and then nothing was written that the answer would have told. What is asked to be written in one turn of
- * the event loop is written in the order it was asked.
+ * the reservation once: posted, voided or expired. Promises are kept when they resolve: what an answer says is on
+ * disk. Refusals are answers with a name; a promise rejects with `ledger_unavailable` where the database cannot be
+ * asked: what was asked to be written is then either not written at all, or written as a whole and only its answer
+ * lost, so that it may be asked again. What is asked to be written in one turn of the event loop shares a
+ * transaction, in the order it was asked, and each operation has an answer of its own.
  */
 import type { Charge, Nano } from '../../../core/index.ts';
+import type { AuditReport } from './audit.ts';
 
 /** One target a call may go to, and what it could cost there. */
 export interface Quote {
   readonly model: string;
   readonly provider: string;
+  /** The version of the price it is quoted at: one that `definePrice` was told of. */
+  readonly price: string;
   /** The worst case at the smallest output limit worth calling with. */
   readonly least: Nano;
   /** The worst case at the output limit asked for. */
   readonly most: Nano;
 }
 
+/** An `Idempotency-Key` that a call wants for itself: taken in the transaction that reserves, so that one of many gets it. */
+export interface Claim {
+  /** A digest of the account and the client's own key: at most one call has it at a time. */
+  readonly name: string;
+  /** A digest of the body, to tell a retry from another call under the same key. */
+  readonly fingerprint: string;
+  /** Until when its outcome is kept. A claim whose call is pending is kept until the call ends, whatever this says. */
+  readonly expires: number;
+}
+
 export interface ReserveRequest {
   /** The exchange's id, and the reservation's from then on. */
   readonly id: string;
   readonly account: string;
+  /** The id of the key that pays; one the ledger does not know has no cap. */
   readonly key: string;
   /** In the order to try. */
   readonly quotes: readonly Quote[];
+  readonly claim?: Claim | undefined;
   /** Milliseconds since the epoch, here and below. */
   readonly at: number;
 }
 
-export interface Reserved {
-  /** Which of the quotes was taken. */
-  readonly quote: number;
-  /** Its `most`, or all that was available where that is less. */
-  readonly amount: Nano;
+/**
+ * `reserved`: `quote` is the place of the one that was taken, `amount` its `most`, or all that was available where
+ * that is less. `short`: no quote is affordable, out of the account's balance or, `by` it, out of what is left of
+ * the key's spend cap. `claimed`: another call has the claim; nothing was reserved.
+ */
+export type Reserved =
+  | { readonly status: 'reserved'; readonly quote: number; readonly amount: Nano }
+  | { readonly status: 'short'; readonly by: 'balance' | 'cap'; readonly available: Nano }
+  | { readonly status: 'claimed'; readonly claim: ClaimRecord };
+
+/** What a call used, and what that comes to: on the entry that ends it, kept with it for reports and for checking. */
+export interface Consumption {
+  /** Who was asked last, and the version of the price that was charged: undefined where nobody was asked. */
+  readonly model: string | undefined;
+  readonly provider: string | undefined;
+  readonly price: string | undefined;
+  /** Tokens in and out, whole: cached, audio and reasoning parts included. */
+  readonly input: number;
+  readonly output: number;
+  /** The figures it was charged by, as JSON text of a `Usage`. */
+  readonly usage: string;
+  /** What each kind cost, as JSON text of `[kind, units, rate]`: the rate in USD, for a million where units are tokens. Their exact sum, rounded once, is the amount. */
+  readonly costs: string;
+  readonly attempts: number;
 }
 
-export interface Settlement {
+/** A reply as it was sent, kept for a retry of its call. */
+export interface StoredOutcome {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+  /** False where the reply broke off, or only its start was kept. */
+  readonly whole: boolean;
+}
+
+export interface Settlement extends Consumption {
   readonly id: string;
-  /** What is owed; undefined voids the reservation. */
+  /** What is owed, never below zero; undefined voids the reservation. */
   readonly amount: Nano | undefined;
   /** How the call ended: `completed`, `aborted`, `cut`, or the code of the error it ended with. */
   readonly reason: string;
   readonly basis: Charge['basis'];
-  /** Usage, and the price it was charged at, as JSON text. */
-  readonly usage: string;
-  readonly price: string | undefined;
-  /** Who was asked last: undefined where nobody was. */
-  readonly model: string | undefined;
-  readonly provider: string | undefined;
-  readonly attempts: number;
+  /** Whether the vendor's figures could not be true and were bounded. */
+  readonly suspect: boolean;
+  /** What the call's claim stands for from now on. Kept where the reservation is posted; a void makes the claim free again. */
+  readonly outcome?: StoredOutcome | undefined;
   readonly at: number;
 }
 
-/** What settling did; a reservation that is not pending any more stays as it is, and its state is named. */
+/**
+ * What settling did. `overage` is what was owed above the reservation, posted as an entry of its own. `adjusted`:
+ * the reservation had been recovered or had expired, and what is owed `by` this more (or less, below zero) became a
+ * flagged entry. `already_…`: it had ended before, it stays as it is and nothing was written.
+ */
 export type Settled =
   | { readonly status: 'posted'; readonly posted: Nano; readonly overage: Nano }
-  | { readonly status: 'voided' | 'already_posted' | 'already_voided' | 'expired' | 'not_found' };
+  | { readonly status: 'adjusted'; readonly by: Nano }
+  | { readonly status: 'voided' | 'already_posted' | 'already_voided' | 'already_adjusted' | 'not_found' };
+
+/** How far a call has come: what it is settled by if nobody hears of it again. */
+export interface Progress extends Consumption {
+  readonly id: string;
+  /** Whether a vendor was sent it: one that never was is voided. */
+  readonly sent: boolean;
+  /** UTF-8 bytes of output that went to the client. */
+  readonly delivered: number;
+  /** What would be owed if it ended here, by the written policy. */
+  readonly owed: Nano;
+}
+
+/** A sign of life: its owner's reservations stay its own for another `lease` milliseconds. */
+export interface Beat {
+  readonly lease: number;
+  /** Of the calls that came further since the last beat; those that ended meanwhile are passed over. */
+  readonly progress: readonly Progress[];
+}
+
+/** One who has reservations pending, or was alive until lately. */
+export interface OwnerRecord {
+  readonly owner: string;
+  /** Grows with each beat; 0 where there never was one. Whoever sees it stand still for `lease` milliseconds of their own clock may recover. */
+  readonly beat: number;
+  readonly lease: number;
+  readonly pending: number;
+}
+
+export interface RecoverRequest {
+  readonly owner: string;
+  /** The beat at which the owner was seen to stand still: where it went on since, nothing is recovered. */
+  readonly beat: number;
+  /** How many reservations at most: a long list is recovered in parts, so that others may write between them. */
+  readonly limit: number;
+  readonly at: number;
+}
+
+export interface RecoveredCall {
+  readonly id: string;
+  readonly status: 'posted' | 'voided';
+  /** Posted, with what was owed above the reservation. */
+  readonly amount: Nano;
+}
 
 /** Posted amounts, except `pending`: what reservations hold at the moment. */
 export interface Balance {
@@ -64,11 +153,17 @@ export interface Balance {
   readonly pending: Nano;
 }
 
+export interface AccountRecord extends Balance {
+  readonly name: string;
+  readonly created: number;
+}
+
 export const creditKinds = ['top-up', 'bonus', 'gift-card'] as const;
 export type CreditKind = (typeof creditKinds)[number];
 
 export interface Credit {
   readonly account: string;
+  /** More than nothing. */
   readonly amount: Nano;
   readonly kind: CreditKind;
   /** Names the credit where it comes from: the same reference is credited once, whatever account it is for. */
@@ -79,39 +174,228 @@ export interface Credit {
 /** `reference_taken`: the reference stands for another amount or account; `not_found`: no such account. */
 export type Credited = 'credited' | 'already_credited' | 'reference_taken' | 'not_found';
 
-export interface NewKey {
+/** What a key may do; undefined: as much as its account. */
+export interface KeyLimits {
+  /** All it may ever spend. Held by `reserve`; the others by whoever asks before it. */
+  readonly spendCap: Nano | undefined;
+  /** The ids of the models it may call. */
+  readonly models: readonly string[] | undefined;
+  /** From when on it is refused. */
+  readonly expires: number | undefined;
+  readonly callsPerMinute: number | undefined;
+}
+
+export interface NewKey extends KeyLimits {
+  /** What it is called where it is shown: the start of its hash. */
+  readonly id: string;
   /** SHA-256 of the secret, in hexadecimal digits; the secret itself is nowhere kept. */
   readonly hash: string;
   readonly lastFour: string;
   readonly name: string;
-  readonly account: string;
+  /** `user` keys spend from an account; `operator` keys have none and spend nothing. */
+  readonly kind: 'user' | 'operator';
+  /** Undefined for operator keys alone. */
+  readonly account: string | undefined;
   readonly at: number;
 }
 
 export interface KeyRecord extends Omit<NewKey, 'at'> {
   readonly disabled: boolean;
   readonly created: number;
+  /** What its calls have cost, and what their reservations hold: both count against `spendCap`. */
+  readonly used: Nano;
+  readonly pending: Nano;
+  /** The key that took its place, once it was rotated; this one works until it expires. */
+  readonly rotatedTo: string | undefined;
+}
+
+/** What of a key is to be different; what is not named stays. A limit is taken away by null. */
+export interface KeyChanges {
+  readonly name?: string;
+  readonly disabled?: boolean;
+  readonly spendCap?: Nano | null;
+  readonly models?: readonly string[] | null;
+  readonly expires?: number | null;
+  readonly callsPerMinute?: number | null;
+}
+
+export interface Rotation {
+  /** The id of the key that goes. */
+  readonly id: string;
+  /** Until when it still works. */
+  readonly until: number;
+  /** The key that comes: it has the name, the account, the limits and the spending of the one that goes. */
+  readonly key: Pick<NewKey, 'id' | 'hash' | 'lastFour' | 'at'>;
+}
+
+/** What an idempotency key stands for: a call that runs, or what a call ended as. */
+export interface ClaimRecord extends Claim {
+  /** The id of the call. */
+  readonly call: string;
+  readonly state: 'running' | 'done';
+  /** Undefined while it runs, and where a process died before it could be kept. */
+  readonly outcome: StoredOutcome | undefined;
+}
+
+export const entryKinds = ['credit', 'reserve', 'post', 'void', 'expire', 'overage', 'adjustment'] as const;
+export type EntryKind = (typeof entryKinds)[number];
+
+/**
+ * One immutable row of the books. Its legs move money between four books of one account and sum to zero:
+ * `credits` (minus what was ever credited), `available`, `reserved`, and `revenue` (what was used).
+ */
+export interface Entry {
+  /** Grows from entry to entry. */
+  readonly number: number;
+  readonly kind: EntryKind;
+  readonly account: string;
+  readonly at: number;
+  readonly credits: Nano;
+  readonly available: Nano;
+  readonly reserved: Nano;
+  readonly revenue: Nano;
+  /** Of all but credits: the id of the call, and of the key that pays. */
+  readonly call: string | undefined;
+  readonly key: string | undefined;
+  /** The number of the `reserve` entry that this one ends or follows. */
+  readonly reservation: number | undefined;
+  /** Of credits: their kind and reference. */
+  readonly source: CreditKind | undefined;
+  readonly reference: string | undefined;
+  /** Of ends, what `Settlement` says of them. Model, provider and price of a `reserve` are the quote's. */
+  readonly reason: string | undefined;
+  readonly basis: Charge['basis'] | undefined;
+  readonly model: string | undefined;
+  readonly provider: string | undefined;
+  readonly price: string | undefined;
+  readonly input: number;
+  readonly output: number;
+  readonly usage: string | undefined;
+  readonly costs: string | undefined;
+  readonly attempts: number;
+  /** `recovered`: by another than its owner. `late`: after it had been recovered or had expired. `suspect`: figures were bounded. */
+  readonly flags: readonly ('recovered' | 'late' | 'suspect')[];
+}
+
+/** Rows in the order they were written, after the one numbered `after`; what is left undefined is not looked at. */
+export interface EntryQuery {
+  readonly account?: string | undefined;
+  readonly key?: string | undefined;
+  readonly call?: string | undefined;
+  /** Only these kinds; all of them where undefined. */
+  readonly kinds?: readonly EntryKind[] | undefined;
+  /** From this moment on, and until before that one. */
+  readonly from?: number | undefined;
+  readonly to?: number | undefined;
+  readonly after?: number | undefined;
+  readonly limit: number;
+}
+
+export const usageGroups = ['account', 'key', 'model', 'provider', 'day'] as const;
+export type UsageGroup = (typeof usageGroups)[number];
+
+export interface UsageQuery {
+  readonly account?: string | undefined;
+  readonly key?: string | undefined;
+  readonly model?: string | undefined;
+  readonly from?: number | undefined;
+  readonly to?: number | undefined;
+  /** What a row is made of; without any there is one row of everything. */
+  readonly by: readonly UsageGroup[];
+}
+
+/** Calls that were posted, summed up; overages and adjustments are in `cost`. */
+export interface UsageRow {
+  /** What it was grouped by, and only that; a day is an ISO date, in UTC. */
+  readonly account?: string;
+  readonly key?: string;
+  readonly model?: string;
+  readonly provider?: string;
+  readonly day?: string;
+  readonly calls: number;
+  readonly input: number;
+  readonly output: number;
+  readonly cost: Nano;
+}
+
+/** Rows after the one named `after`, in the order of their names. */
+export interface Page {
+  readonly after?: string | undefined;
+  readonly limit: number;
+}
+
+/** A reservation that has not ended, with what its owner's last beat said of its call. */
+export interface PendingRecord {
+  readonly call: string;
+  readonly account: string;
+  readonly key: string;
+  readonly amount: Nano;
+  readonly owner: string;
+  readonly created: number;
+  readonly sent: boolean;
+  readonly delivered: number;
+}
+
+/** Sums over the ledger, for metrics. */
+export interface Totals {
+  readonly accounts: number;
+  readonly keys: number;
+  readonly pendingCalls: number;
+  readonly pendingAmount: Nano;
+  /** When the oldest pending reservation was made; undefined where there is none. */
+  readonly oldestPending: number | undefined;
 }
 
 export interface Store {
-  /** Passed quotes in order of preference; the first whose `least` is available is taken, undefined when none is. */
-  reserve(request: ReserveRequest): Promise<Reserved | undefined>;
+  /** Marks this store's reservations as its own: another one in another process has another. */
+  readonly owner: string;
+  /** Passed quotes in order of preference; the first whose `least` is available, to the account and under the key's cap, is taken. */
+  reserve(request: ReserveRequest): Promise<Reserved>;
   /** Passed what a reserved call ended as; posts no more than was reserved, and what is owed above it as overage. */
   settle(settlement: Settlement): Promise<Settled>;
+  /** Passed a sign of life and how far calls have come; resolves when it is on disk. */
+  beat(beat: Beat): Promise<void>;
+  /** Everyone with reservations pending or beats on record, oneself among them. */
+  owners(): Promise<readonly OwnerRecord[]>;
+  /** Passed an owner that stands still; ends its reservations by their last progress, flagged. Empty: there are none left, or it lives. */
+  recover(request: RecoverRequest): Promise<readonly RecoveredCall[]>;
+  /** Passed an age; ends reservations made before it, whoever owns them, and gives them back. Answers their ids. */
+  expire(request: { readonly before: number; readonly limit: number; readonly at: number }): Promise<readonly string[]>;
+  /** Passed the version of a price and its rates as JSON text; the same version is kept once. */
+  definePrice(price: { readonly version: string; readonly rates: string; readonly at: number }): Promise<void>;
+  /** Passed a claim's name; undefined: nobody has it, or its time is over. */
+  findClaim(request: { readonly name: string; readonly at: number }): Promise<ClaimRecord | undefined>;
+  /** Takes away up to `limit` claims whose time is over; answers how many. */
+  sweep(request: { readonly at: number; readonly limit: number }): Promise<number>;
   /** Passed an account's name; undefined: no such account. */
   balance(account: string): Promise<Balance | undefined>;
   /** Passed a name; false: the account was there already. */
   createAccount(account: { readonly name: string; readonly at: number }): Promise<boolean>;
-  /** Passed a credit of more than nothing; answers whether it was added now, or why not. */
+  /** Accounts by name. */
+  listAccounts(page: Page): Promise<readonly AccountRecord[]>;
+  /** Passed a credit; answers whether it was added now, or why not. */
   credit(credit: Credit): Promise<Credited>;
   /** Passed a new key; false: there is no such account. */
   createKey(key: NewKey): Promise<boolean>;
-  /** Passed the hash of a secret; undefined: no such key. Disabled ones are found and say so. */
+  /** Passed the hash of a secret; undefined: no such key. Disabled and expired ones are found and say so. */
   findKey(hash: string): Promise<KeyRecord | undefined>;
-  /** All keys, the oldest first. */
-  listKeys(): Promise<readonly KeyRecord[]>;
-  /** Passed a key's hash; false: there is no such key. */
-  disableKey(hash: string): Promise<boolean>;
+  /** Keys by id; of one account where one is named. `wanted`: only those with this id or these last four characters. */
+  listKeys(page: Page & { readonly account?: string | undefined; readonly wanted?: string | undefined }): Promise<readonly KeyRecord[]>;
+  /** Passed a key's id and what is to be different; false: there is no such key. */
+  changeKey(change: { readonly id: string; readonly changes: KeyChanges }): Promise<boolean>;
+  /** Passed a key that goes and one that comes; false: there is no such key, or it went before. */
+  rotateKey(rotation: Rotation): Promise<boolean>;
+  /** The rows of the books, for exports and for a call's own record. */
+  entries(query: EntryQuery): Promise<readonly Entry[]>;
+  /** Calls and what they cost, summed up in the order of what they are grouped by. */
+  usage(query: UsageQuery): Promise<readonly UsageRow[]>;
+  /** Reservations that have not ended, by call; of one account where one is named. */
+  listPending(page: Page & { readonly account?: string | undefined }): Promise<readonly PendingRecord[]>;
+  totals(): Promise<Totals>;
+  /** Reads the books, as of one moment, and says where they break a rule; from the second time on only what came since is read. */
+  audit(): Promise<AuditReport>;
+  /** Whether the last writing was possible; the reason where it was not. */
+  health(): Error | undefined;
   /** Finishes what was asked and lets go of the database; everything asked later is refused. */
   close(): Promise<void>;
 }

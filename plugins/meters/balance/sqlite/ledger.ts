@@ -1,185 +1,190 @@
 /**
- * The store's operations on one SQLite connection. Each runs inside a transaction its caller began, checks
+ * What moves money, on one SQLite connection. Each operation runs inside a transaction its caller began, checks
  * before it writes, and so leaves nothing behind when it refuses.
  */
 import type { DatabaseSync } from 'node:sqlite';
-import type { Nano } from '../../../../core/index.ts';
-import type { Balance, Credit, Credited, KeyRecord, NewKey, Quote, Reserved, ReserveRequest, Settled, Settlement } from '../store.ts';
-import { systemAccounts } from './migrations.ts';
-import type { Handlers } from './operations.ts';
-import { integer, text, type Row } from './rows.ts';
-
-const { reservations, revenue, credits } = systemAccounts;
-
-/** Milliseconds for which a new reservation's owner is taken to be alive. */
-const leaseLength = 60_000;
-
-/** What the state of a reservation that is not pending says to one who would settle it. */
-function refusal(state: string): Exclude<Settled['status'], 'posted' | 'voided'> {
-  if (state === 'posted') return 'already_posted';
-  return state === 'voided' ? 'already_voided' : 'expired';
-}
-
-interface Account extends Balance {
-  readonly id: bigint;
-}
-
-/** Amounts an account's columns grow by. */
-type Change = Partial<Balance>;
-
-type Leg = readonly [account: bigint, amount: Nano];
-type Legs = [first: Leg, second: Leg, third?: Leg];
+import { end, endLate, expire, recover, take, type Ended, type Ending } from '../decisions.ts';
+import type { Beat, Credit, Credited, OwnerRecord, Progress, RecoveredCall, RecoverRequest, Reserved, ReserveRequest, Settled, Settlement, StoredOutcome } from '../store.ts';
+import type { Claims } from './claims.ts';
+import type { Purses } from './purses.ts';
+import { count, integer, maybe, text, type Row } from './rows.ts';
 
 function prepare(database: DatabaseSync) {
-  const keyColumns = 'keys.hash, keys.last_four, keys.name, accounts.name AS account, keys.disabled, keys.created';
   return {
-    account: database.prepare("SELECT id, total, used, pending FROM accounts WHERE name = ? AND kind = 'user'"),
-    addAccount: database.prepare("INSERT INTO accounts (name, kind, created) VALUES (?, 'user', ?) ON CONFLICT DO NOTHING"),
-    changeAccount: database.prepare('UPDATE accounts SET total = total + ?, used = used + ?, pending = pending + ? WHERE id = ?'),
-    addReservation: database.prepare(`
-      INSERT INTO reservations (id, account, key, model, provider, amount, owner, lease, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`),
-    reservation: database.prepare('SELECT number, account, amount, state FROM reservations WHERE id = ?'),
-    endReservation: database.prepare('UPDATE reservations SET state = ? WHERE number = ?'),
-    addTransaction: database.prepare('INSERT INTO transactions (kind, account, reservation, at) VALUES (?, ?, ?, ?)'),
+    addReserve: database.prepare(`
+      INSERT INTO entries (kind, account, at, available, reserved, call, key, model, provider, price) VALUES ('reserve', ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
+    addPending: database.prepare('INSERT INTO pending (call, number, account, key, root, amount, owner, claim, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)'),
+    takePending: database.prepare('DELETE FROM pending WHERE call = ? RETURNING number, account, key, root, amount, claim'),
     addEnd: database.prepare(`
-      INSERT INTO transactions (kind, account, reservation, at, reason, basis, model, provider, price, usage, attempts)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
-    addCredit: database.prepare("INSERT INTO transactions (kind, account, at, source, reference) VALUES ('credit', ?, ?, ?, ?)"),
-    creditByReference: database.prepare(`
-      SELECT transactions.account, entries.amount FROM transactions
-      JOIN entries ON entries."transaction" = transactions.id AND entries.account = transactions.account WHERE reference = ?`),
-    addTwoEntries: database.prepare('INSERT INTO entries ("transaction", account, amount) VALUES (?1, ?2, ?3), (?1, ?4, ?5)'),
-    addThreeEntries: database.prepare('INSERT INTO entries ("transaction", account, amount) VALUES (?1, ?2, ?3), (?1, ?4, ?5), (?1, ?6, ?7)'),
-    addKey: database.prepare('INSERT INTO keys (hash, last_four, name, account, created) VALUES (?, ?, ?, ?, ?)'),
-    key: database.prepare(`SELECT ${keyColumns} FROM keys JOIN accounts ON accounts.id = keys.account WHERE hash = ?`),
-    keys: database.prepare(`SELECT ${keyColumns} FROM keys JOIN accounts ON accounts.id = keys.account ORDER BY keys.created, keys.hash`),
-    disableKey: database.prepare('UPDATE keys SET disabled = 1 WHERE hash = ?'),
+      INSERT INTO entries (kind, account, at, available, reserved, revenue, key, reservation, reason, basis, model, provider, price, input, output, usage, costs, attempts, flags)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
+    addCredit: database.prepare("INSERT INTO entries (kind, account, at, credits, available, source, reference) VALUES ('credit', ?, ?, ?, ?, ?, ?)"),
+    creditByReference: database.prepare('SELECT account, available FROM entries WHERE reference = ?'),
+    ended: database.prepare(`
+      SELECT made.number, made.account, made.key, keys.root, ended.kind, ended.flags, ended.revenue,
+        (SELECT revenue FROM entries WHERE reservation = made.number AND kind = 'overage') AS overage,
+        EXISTS (SELECT 1 FROM entries WHERE reservation = made.number AND kind = 'adjustment') AS adjusted
+      FROM entries made
+      JOIN entries ended ON ended.reservation = made.number AND (ended.kind = 'post' OR ended.kind = 'void' OR ended.kind = 'expire')
+      LEFT JOIN keys ON keys.id = made.key WHERE made.kind = 'reserve' AND made.call = ?`),
+    beat: database.prepare('INSERT INTO owners (owner, beat, lease) VALUES (?, 1, ?) ON CONFLICT DO UPDATE SET beat = beat + 1, lease = excluded.lease'),
+    progress: database.prepare(`
+      UPDATE pending SET sent = ?, delivered = ?, owed = ?, model = ?, provider = ?, price = ?, input = ?, output = ?, usage = ?, costs = ?, attempts = ? WHERE call = ? AND owner = ?`),
+    owners: database.prepare(`
+      SELECT names.owner, coalesce(beat, 0) AS beat, coalesce(lease, 0) AS lease, (SELECT count(*) FROM pending WHERE owner = names.owner) AS pending
+      FROM (SELECT owner FROM owners UNION SELECT DISTINCT owner FROM pending) names LEFT JOIN owners ON owners.owner = names.owner`),
+    beatOf: database.prepare('SELECT beat FROM owners WHERE owner = ?'),
+    pendingOf: database.prepare('SELECT * FROM pending WHERE owner = ? LIMIT ?'),
+    dropOwner: database.prepare('DELETE FROM owners WHERE owner = ?'),
+    pendingBefore: database.prepare('SELECT call FROM pending WHERE created < ? LIMIT ?'),
   };
 }
 
-function keyRecord(row: Row): KeyRecord {
-  return {
-    hash: text(row, 'hash'),
-    lastFour: text(row, 'last_four'),
-    name: text(row, 'name'),
-    account: text(row, 'account'),
-    disabled: integer(row, 'disabled') === 1n,
-    created: Number(integer(row, 'created')),
-  };
+/** The reservation an entry ends or follows. */
+interface Held {
+  readonly number: bigint;
+  readonly account: bigint;
+  readonly key: string | undefined;
+  readonly root: string | undefined;
 }
 
-/** The first quote whose least is there, and how much of its most is. What costs nothing is always affordable. */
-function take(quotes: readonly Quote[], available: Nano): (Reserved & { taken: Quote }) | undefined {
-  for (const [quote, taken] of quotes.entries()) {
-    if (taken.least > 0n && taken.least > available) continue;
-    const amount = taken.most <= available ? taken.most : available;
-    return { quote, taken, amount: amount > 0n ? amount : 0n };
-  }
-  return undefined;
+function heldBy(row: Row): Held {
+  return { number: integer(row, 'number'), account: integer(row, 'account'), key: maybe(row, 'key', text), root: maybe(row, 'root', text) };
 }
 
-export class Ledger implements Handlers {
+export class Ledger {
   readonly #sql: ReturnType<typeof prepare>;
+  readonly #purses: Purses;
+  readonly #claims: Claims;
   readonly #owner: string;
 
-  constructor(database: DatabaseSync, owner: string) {
+  constructor(database: DatabaseSync, purses: Purses, claims: Claims, owner: string) {
     this.#sql = prepare(database);
+    this.#purses = purses;
+    this.#claims = claims;
     this.#owner = owner;
   }
 
-  reserve({ id, account: name, key, quotes, at }: ReserveRequest): Reserved | undefined {
-    const account = this.#account(name);
-    const found = account && take(quotes, account.total - account.used - account.pending);
-    if (!found) return undefined;
+  reserve({ id, account: name, key, quotes, claim, at }: ReserveRequest): Reserved {
+    const account = this.#purses.account(name);
+    if (!account) return { status: 'short', by: 'balance', available: 0n };
+    const paying = this.#purses.key(key);
+    const holder = claim && this.#claims.find({ name: claim.name, at });
+    if (holder) return { status: 'claimed', claim: holder };
+    const found = take(quotes, this.#purses.available(account), paying && this.#purses.left(paying));
+    if (found.status === 'short') return found;
     const { quote, amount, taken } = found;
-    const { model, provider } = taken;
-    const { lastInsertRowid: reservation } = this.#sql.addReservation.run(id, account.id, key, model, provider, amount, this.#owner, at + leaseLength, at);
-    const { lastInsertRowid: transaction } = this.#sql.addTransaction.run('reserve', account.id, reservation, at);
-    this.#book(transaction, [account.id, -amount], [reservations, amount]);
-    this.#change(account.id, { pending: amount });
-    return { quote, amount };
+    const root = paying?.root;
+    const { lastInsertRowid } = this.#sql.addReserve.run(account.id, at, -amount, amount, id, key, taken.model, taken.provider, taken.price);
+    this.#sql.addPending.run(id, lastInsertRowid, account.id, key, root ?? null, amount, this.#owner, claim?.name ?? null, at);
+    this.#purses.spend(account.id, root, 0n, amount);
+    if (claim) this.#claims.take(claim, id);
+    return { status: 'reserved', quote, amount };
   }
 
   settle(settlement: Settlement): Settled {
-    const row = this.#sql.reservation.get(settlement.id);
-    if (!row) return { status: 'not_found' };
-    const state = text(row, 'state');
-    if (state !== 'pending') return { status: refusal(state) };
-    const [number, account, reserved] = [integer(row, 'number'), integer(row, 'account'), integer(row, 'amount')];
-    const isVoid = settlement.amount === undefined;
-    const owed = settlement.amount ?? 0n;
-    const posted = owed < reserved ? owed : reserved;
-    const overage = owed - posted;
-    this.#sql.endReservation.run(isVoid ? 'voided' : 'posted', number);
-    this.#end(isVoid ? 'void' : 'post', account, number, settlement, [account, reserved - posted], [reservations, -reserved], [revenue, posted]);
-    if (overage > 0n) this.#end('overage', account, number, settlement, [account, -overage], [revenue, overage]);
-    this.#change(account, { used: owed, pending: -reserved });
-    return isVoid ? { status: 'voided' } : { status: 'posted', posted, overage };
+    const { amount: owed, outcome } = settlement;
+    const row = this.#sql.takePending.get(settlement.id);
+    if (!row) return this.#settleLate(settlement);
+    this.#settleClaim(row, owed === undefined ? 'free' : outcome);
+    return this.#end(row, end(integer(row, 'amount'), owed, settlement, settlement.suspect ? 'suspect' : ''));
   }
 
-  balance(name: string): Balance | undefined {
-    const account = this.#account(name);
-    return account && { total: account.total, used: account.used, pending: account.pending };
+  beat({ lease, progress }: Beat): void {
+    this.#sql.beat.run(this.#owner, lease);
+    for (const { id, sent, delivered, owed, model = null, provider = null, price = null, input, output, usage, costs, attempts } of progress) {
+      this.#sql.progress.run(sent ? 1 : 0, delivered, owed, model, provider, price, input, output, usage, costs, attempts, id, this.#owner);
+    }
   }
 
-  createAccount({ name, at }: { readonly name: string; readonly at: number }): boolean {
-    return this.#sql.addAccount.run(name, at).changes === 1n;
+  owners(): readonly OwnerRecord[] {
+    return this.#sql.owners.all().map((row) => ({ owner: text(row, 'owner'), beat: count(row, 'beat'), lease: count(row, 'lease'), pending: count(row, 'pending') }));
+  }
+
+  recover({ owner, beat, limit, at }: RecoverRequest): readonly RecoveredCall[] {
+    const row = this.#sql.beatOf.get(owner);
+    if ((row ? count(row, 'beat') : 0) !== beat) return [];
+    const rows = this.#sql.pendingOf.all(owner, limit);
+    if (rows.length < limit) this.#sql.dropOwner.run(owner);
+    return rows.map((found) => this.#recoverOne(progressOf(found), at));
+  }
+
+  expire({ before, limit, at }: { readonly before: number; readonly limit: number; readonly at: number }): readonly string[] {
+    const calls = this.#sql.pendingBefore.all(before, limit).map((row) => text(row, 'call'));
+    for (const call of calls) {
+      const row = this.#taken(call);
+      this.#settleClaim(row, 'free');
+      this.#add(heldBy(row), expire(integer(row, 'amount'), at));
+    }
+    return calls;
   }
 
   credit({ account: name, amount, kind, reference, at }: Credit): Credited {
-    const account = this.#account(name);
+    const account = this.#purses.account(name);
     if (!account) return 'not_found';
+    if (amount <= 0n) throw new RangeError(`a credit has to be above zero, and is ${amount}`);
     const before = reference === undefined ? undefined : this.#sql.creditByReference.get(reference);
     if (before) {
-      const isSame = integer(before, 'account') === account.id && integer(before, 'amount') === amount;
+      const isSame = integer(before, 'account') === account.id && integer(before, 'available') === amount;
       return isSame ? 'already_credited' : 'reference_taken';
     }
-    const { lastInsertRowid: transaction } = this.#sql.addCredit.run(account.id, at, kind, reference ?? null);
-    this.#book(transaction, [credits, -amount], [account.id, amount]);
-    this.#change(account.id, { total: amount });
+    this.#sql.addCredit.run(account.id, at, -amount, amount, kind, reference ?? null);
+    this.#purses.credit(account.id, amount);
     return 'credited';
   }
 
-  createKey({ hash, lastFour, name, account: accountName, at }: NewKey): boolean {
-    const account = this.#account(accountName);
-    if (!account) return false;
-    this.#sql.addKey.run(hash, lastFour, name, account.id, at);
-    return true;
+  #recoverOne(progress: Progress, at: number): RecoveredCall {
+    const { id, sent, owed } = progress;
+    const row = this.#taken(id);
+    this.#settleClaim(row, sent ? undefined : 'free');
+    this.#end(row, recover(integer(row, 'amount'), progress, at));
+    return { id, status: sent ? 'posted' : 'voided', amount: sent ? owed : 0n };
   }
 
-  findKey(hash: string): KeyRecord | undefined {
-    const row = this.#sql.key.get(hash);
-    return row && keyRecord(row);
+  #taken(call: string): Row {
+    const row = this.#sql.takePending.get(call);
+    if (!row) throw new Error(`the reservation ${call} is not pending any more`);
+    return row;
   }
 
-  listKeys(): readonly KeyRecord[] {
-    return this.#sql.keys.all().map(keyRecord);
+  #settleClaim(row: Row, outcome: StoredOutcome | 'free' | undefined): void {
+    const claim = maybe(row, 'claim', text);
+    if (claim !== undefined) this.#claims.settle(claim, outcome);
   }
 
-  disableKey(hash: string): boolean {
-    return this.#sql.disableKey.run(hash).changes === 1n;
+  #settleLate(settlement: Settlement): Settled {
+    const row = this.#sql.ended.get(settlement.id);
+    if (!row) return { status: 'not_found' };
+    const posted = integer(row, 'revenue') + (maybe(row, 'overage', integer) ?? 0n);
+    return this.#end(row, endLate({ kind: text(row, 'kind'), flags: text(row, 'flags'), posted, isAdjusted: integer(row, 'adjusted') === 1n }, settlement));
   }
 
-  #account(name: string): Account | undefined {
-    const row = this.#sql.account.get(name);
-    return row && { id: integer(row, 'id'), total: integer(row, 'total'), used: integer(row, 'used'), pending: integer(row, 'pending') };
+  #end(row: Row, { endings, settled }: Ended): Settled {
+    const held = heldBy(row);
+    for (const ending of endings) this.#add(held, ending);
+    return settled;
   }
 
-  #change(account: bigint, { total = 0n, used = 0n, pending = 0n }: Change): void {
-    this.#sql.changeAccount.run(total, used, pending, account);
+  #add({ number, account, key, root }: Held, { kind, available, reserved, revenue, facts, flags }: Ending): void {
+    const { at, reason, basis, model = null, provider = null, price = null, input, output, usage, costs, attempts } = facts;
+    this.#sql.addEnd.run(kind, account, at, available, reserved, revenue, key ?? null, number, reason, basis, model, provider, price, input, output, usage, costs, attempts, flags);
+    this.#purses.spend(account, root, revenue, reserved);
   }
+}
 
-  #end(kind: 'post' | 'void' | 'overage', account: bigint, reservation: bigint, facts: Settlement, ...legs: Legs): void {
-    const { at, reason, basis, model = null, provider = null, price = null, usage, attempts } = facts;
-    const { lastInsertRowid } = this.#sql.addEnd.run(kind, account, reservation, at, reason, basis, model, provider, price, usage, attempts);
-    this.#book(lastInsertRowid, ...legs);
-  }
-
-  /** Writes a transaction's entries. Throws where they do not sum to zero: better to stop than to keep wrong books. */
-  #book(transaction: bigint | number, [first, firstAmount]: Leg, [second, secondAmount]: Leg, third?: Leg): void {
-    const sum = firstAmount + secondAmount + (third?.[1] ?? 0n);
-    if (sum !== 0n) throw new Error(`the entries of transaction ${transaction} sum to ${sum}`);
-    if (third) this.#sql.addThreeEntries.run(transaction, first, firstAmount, second, secondAmount, ...third);
-    else this.#sql.addTwoEntries.run(transaction, first, firstAmount, second, secondAmount);
-  }
+function progressOf(row: Row): Progress {
+  return {
+    id: text(row, 'call'),
+    sent: integer(row, 'sent') === 1n,
+    delivered: count(row, 'delivered'),
+    owed: integer(row, 'owed'),
+    model: maybe(row, 'model', text),
+    provider: maybe(row, 'provider', text),
+    price: maybe(row, 'price', text),
+    input: count(row, 'input'),
+    output: count(row, 'output'),
+    usage: text(row, 'usage'),
+    costs: text(row, 'costs'),
+    attempts: count(row, 'attempts'),
+  };
 }

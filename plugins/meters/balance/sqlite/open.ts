@@ -1,43 +1,72 @@
-/** The SQLite store: one file, any number of processes on one machine, a thread of its own in each. */
+/** The SQLite store: one file, any number of processes on one machine, a thread of its own in each, and another for reports. */
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { Store } from '../store.ts';
-import type { Opened, WriterData } from './operations.ts';
+import type { WorkerData } from './operations.ts';
 import { Thread, type GroupListener } from './thread.ts';
 
 export interface SqliteOptions {
   readonly file: string;
+  /** Marks the reservations made here; made up unless given. */
+  readonly owner?: string;
   readonly onGroup?: GroupListener;
   /** Milliseconds to wait while another process holds the file's lock. */
   readonly busyTimeout?: number;
 }
 
-const writer = new URL(import.meta.url.endsWith('.ts') ? './writer.ts' : './writer.js', import.meta.url);
-const patience = 5000;
-
-async function opened(worker: Worker): Promise<Opened> {
-  const [message] = await once(worker, 'message');
-  return message;
-}
+const worker = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
+const patience = 4000;
 
 /** Rejects with the reason where the file cannot be opened. */
-export async function openSqlite({ file, onGroup = () => undefined, busyTimeout = patience }: SqliteOptions): Promise<Store> {
-  const owner = `${process.pid}-${randomBytes(6).toString('hex')}`;
-  const worker = new Worker(writer, { name: 'ledger', workerData: { file, owner, busyTimeout } satisfies WriterData });
-  const { failure } = await opened(worker);
-  if (failure) throw new Error(`the ledger ${file} cannot be opened: ${failure.message}`, { cause: failure });
-  const thread = new Thread(worker, onGroup);
+export async function openSqlite({ file, owner = `${process.pid}-${randomBytes(6).toString('hex')}`, onGroup, busyTimeout = patience }: SqliteOptions): Promise<Store> {
+  let failure: Error | undefined;
+  const workerData: WorkerData = { file, owner, busyTimeout };
+  const writer = new Thread(() => new Worker(worker, { name: 'ledger', workerData }), (group) => {
+    failure = group.failure;
+    onGroup?.(group);
+  });
+  try {
+    await writer.open();
+  } catch (error) {
+    await writer.close();
+    throw new Error(`the ledger ${file} cannot be opened: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+  }
+  let reader: Thread | undefined;
+  /** Started when it is first wanted: most runs never read a report. */
+  function reports(): Thread {
+    if (reader) return reader;
+    reader = new Thread(() => new Worker(worker, { name: 'ledger reports', workerData }));
+    reader.open().catch(() => undefined);
+    return reader;
+  }
   return {
-    reserve: (request) => thread.ask({ name: 'reserve', argument: request }),
-    settle: (settlement) => thread.ask({ name: 'settle', argument: settlement }),
-    balance: (account) => thread.ask({ name: 'balance', argument: account }),
-    createAccount: (account) => thread.ask({ name: 'createAccount', argument: account }),
-    credit: (credit) => thread.ask({ name: 'credit', argument: credit }),
-    createKey: (key) => thread.ask({ name: 'createKey', argument: key }),
-    findKey: (hash) => thread.ask({ name: 'findKey', argument: hash }),
-    listKeys: () => thread.ask({ name: 'listKeys', argument: undefined }),
-    disableKey: (hash) => thread.ask({ name: 'disableKey', argument: hash }),
-    close: () => thread.close(),
+    owner,
+    reserve: (request) => writer.ask({ name: 'reserve', argument: request }),
+    settle: (settlement) => writer.ask({ name: 'settle', argument: settlement }),
+    beat: (beat) => writer.ask({ name: 'beat', argument: beat }),
+    owners: () => writer.ask({ name: 'owners', argument: undefined }),
+    recover: (request) => writer.ask({ name: 'recover', argument: request }),
+    expire: (request) => writer.ask({ name: 'expire', argument: request }),
+    definePrice: (price) => writer.ask({ name: 'definePrice', argument: price }),
+    findClaim: (request) => writer.ask({ name: 'findClaim', argument: request }),
+    sweep: (request) => writer.ask({ name: 'sweep', argument: request }),
+    balance: (account) => writer.ask({ name: 'balance', argument: account }),
+    createAccount: (account) => writer.ask({ name: 'createAccount', argument: account }),
+    listAccounts: (page) => reports().ask({ name: 'listAccounts', argument: page }),
+    credit: (credit) => writer.ask({ name: 'credit', argument: credit }),
+    createKey: (key) => writer.ask({ name: 'createKey', argument: key }),
+    findKey: (hash) => writer.ask({ name: 'findKey', argument: hash }),
+    listKeys: (page) => reports().ask({ name: 'listKeys', argument: page }),
+    changeKey: (change) => writer.ask({ name: 'changeKey', argument: change }),
+    rotateKey: (rotation) => writer.ask({ name: 'rotateKey', argument: rotation }),
+    entries: (query) => reports().ask({ name: 'entries', argument: query }),
+    usage: (query) => reports().ask({ name: 'usage', argument: query }),
+    listPending: (page) => reports().ask({ name: 'listPending', argument: page }),
+    totals: () => reports().ask({ name: 'totals', argument: undefined }),
+    audit: () => reports().ask({ name: 'audit', argument: undefined }),
+    health: () => writer.down ?? failure,
+    async close() {
+      await Promise.all([writer.close(), reader?.close()]);
+    },
   };
 }

@@ -1,109 +1,67 @@
 /**
- * The event loop's side of the writer's thread. Operations of one turn travel as one message and are answered by
- * one; what is asked while a group is being committed waits and forms the next one. So the more there is to
- * write, the more share a commit, and nobody waits for more than the commit at hand and their own.
+ * The event loop's side of a thread. One that dies takes what it had with it, refused as unavailable and asked again
+ * by whoever wants it, and another is started in its place, at once and then with growing pauses.
  */
 import type { Worker } from 'node:worker_threads';
-import { GatewayError } from '../../../../core/index.ts';
-import { laneOf, lanes, type Answer, type Group, type Lane, type Operation, type OperationName, type Outcome, type Outcomes } from './operations.ts';
-
-/** Seconds after which a client may find the database well again. */
-const retryAfter = 1;
+import { laneOf, lanes, type Answer, type Lane, type Opened, type Operation, type OperationName, type Outcome } from './operations.ts';
+import { packGroup, unpackOutcomes, type Parcel } from './packing.ts';
+import { Queue, unavailable, type GroupAnswer } from './queue.ts';
 
 /** Told of each group of writes when it is answered. */
-export type GroupListener = (operations: number, seconds: number) => void;
+export type GroupListener = (group: GroupAnswer) => void;
 
-interface Waiting {
-  readonly operation: Operation;
-  resolve(value: unknown): void;
-  reject(error: Error): void;
-}
-
-function unavailable(cause: Error): GatewayError {
-  return new GatewayError('ledger_unavailable', 'The ledger cannot be used at the moment; try again soon.', { retryAfter, cause });
-}
-
-function answer(waiting: Waiting, outcome: Outcome): void {
-  if ('value' in outcome) return waiting.resolve(outcome.value);
-  waiting.reject(outcome.unavailable ? unavailable(outcome.error) : outcome.error);
-}
-
-/** Operations of one lane: those that wait, and those the thread has. */
-class Queue {
-  readonly lane: Lane;
-  readonly #send: (group: Group) => void;
-  #waiting: Waiting[] = [];
-  #sent: Waiting[] = [];
-  #sentAt = 0;
-  #scheduled = false;
-
-  constructor(lane: Lane, send: (group: Group) => void) {
-    this.lane = lane;
-    this.#send = send;
-  }
-
-  get idle(): boolean {
-    return this.#waiting.length === 0 && this.#sent.length === 0;
-  }
-
-  add(waiting: Waiting): void {
-    this.#waiting.push(waiting);
-    this.#schedule();
-  }
-
-  /** At the end of the turn, so that all of it travels together. */
-  #schedule(): void {
-    if (this.#scheduled || this.#sent.length > 0) return;
-    this.#scheduled = true;
-    setImmediate(() => {
-      this.#scheduled = false;
-      if (this.#waiting.length === 0) return;
-      [this.#sent, this.#waiting] = [this.#waiting, []];
-      this.#sentAt = performance.now();
-      this.#send({ lane: this.lane, operations: this.#sent.map(({ operation }) => operation) });
-    });
-  }
-
-  answered(outcomes: readonly Outcome[]): { operations: number; seconds: number } {
-    const sent = this.#sent;
-    this.#sent = [];
-    for (const [index, waiting] of sent.entries()) {
-      const outcome = outcomes[index];
-      if (outcome) answer(waiting, outcome);
-    }
-    if (this.#waiting.length > 0) this.#schedule();
-    return { operations: sent.length, seconds: (performance.now() - this.#sentAt) / 1000 };
-  }
-
-  fail(error: Error): void {
-    const all = [...this.#sent, ...this.#waiting];
-    [this.#sent, this.#waiting] = [[], []];
-    for (const { reject } of all) reject(error);
-  }
-}
+const firstPause = 50;
+const longestPause = 5000;
 
 export class Thread {
-  readonly #worker: Worker;
+  readonly #start: () => Worker;
   readonly #queues: Readonly<Record<Lane, Queue>>;
-  readonly #exited: Promise<void>;
-  /** Why nothing can be asked any more. */
-  #over: Error | undefined;
+  readonly #onGroup: GroupListener;
+  #worker: Worker | undefined;
+  /** Why nothing can be asked: until another thread is there, or for ever. */
+  #down: Error | undefined;
+  #closed = false;
+  #pause = firstPause;
+  #restart: NodeJS.Timeout | undefined;
   #drained: (() => void) | undefined;
+  #exited: Promise<void> = Promise.resolve();
 
-  constructor(worker: Worker, onGroup: GroupListener) {
+  constructor(start: () => Worker, onGroup: GroupListener = () => undefined) {
+    this.#start = start;
+    this.#onGroup = onGroup;
+    const send = (lane: Lane, operations: readonly Operation[]): void => this.#worker?.postMessage(packGroup(lane, operations), []);
+    this.#queues = { writes: new Queue('writes', send), reads: new Queue('reads', send), reports: new Queue('reports', send) };
+  }
+
+  /** Why nothing can be asked at the moment. */
+  get down(): Error | undefined {
+    return this.#down;
+  }
+
+  /** Resolves when the thread is open; rejects with the reason where it cannot be. What is asked before waits. */
+  open(): Promise<void> {
+    const worker = this.#start();
     this.#worker = worker;
-    const send = (group: Group): void => worker.postMessage(group, []);
-    this.#queues = { reads: new Queue('reads', send), writes: new Queue('writes', send) };
-    worker.on('message', ({ lane, outcomes }: Outcomes) => {
-      const { operations, seconds } = this.#queues[lane].answered(outcomes);
-      if (lane === 'writes') onGroup(operations, seconds);
-      if (this.#idle) this.#drained?.();
-    });
-    this.#exited = new Promise((resolve) => {
-      worker.on('error', (error) => this.#end(new Error('its thread failed', { cause: error })));
-      worker.on('exit', () => {
-        this.#end(new Error('its thread ended'));
+    this.#down = undefined;
+    return new Promise((resolve, reject) => {
+      worker.once('message', ({ failure }: Opened) => {
+        if (failure) {
+          this.#end(failure);
+          return reject(failure);
+        }
+        worker.on('message', (parcel: Parcel<Outcome>) => this.#answered(parcel));
+        this.#pause = firstPause;
+        for (const lane of lanes) this.#queues[lane].release();
         resolve();
+      });
+      worker.on('error', (error) => this.#end(new Error('its thread failed', { cause: error })));
+      this.#exited = new Promise((gone) => {
+        worker.on('exit', () => {
+          this.#end(new Error('its thread ended'));
+          reject(this.#down);
+          gone();
+          this.#startAgain(worker);
+        });
       });
     });
   }
@@ -111,16 +69,19 @@ export class Thread {
   /** Asks the thread for one operation; rejects with `ledger_unavailable` where the database or the thread fails. */
   ask<Name extends OperationName>(operation: Operation & { readonly name: Name }): Promise<Answer<Name>> {
     return new Promise((resolve, reject) => {
-      if (this.#over) return reject(unavailable(this.#over));
+      if (this.#down) return reject(unavailable(this.#down));
       this.#queues[laneOf[operation.name]].add({ operation, resolve, reject });
     });
   }
 
   /** Lets what was asked finish, then ends the thread. */
   async close(): Promise<void> {
-    this.#over ??= new Error('it was closed');
+    this.#closed = true;
+    clearTimeout(this.#restart);
+    const wasDown = this.#down !== undefined;
+    this.#down ??= new Error('it was closed');
     if (!this.#idle) await new Promise<void>((resolve) => { this.#drained = resolve; });
-    this.#worker.postMessage('close', []);
+    if (!wasDown) this.#worker?.postMessage('close', []);
     await this.#exited;
   }
 
@@ -128,9 +89,25 @@ export class Thread {
     return lanes.every((lane) => this.#queues[lane].idle);
   }
 
+  #answered(parcel: Parcel<Outcome>): void {
+    const group = this.#queues[parcel.lane].answered(unpackOutcomes(parcel));
+    if (parcel.lane === 'writes') this.#onGroup(group);
+    if (this.#idle) this.#drained?.();
+  }
+
   #end(error: Error): void {
-    this.#over ??= error;
-    for (const lane of lanes) this.#queues[lane].fail(unavailable(error));
+    this.#down ??= error;
+    for (const lane of lanes) {
+      this.#queues[lane].hold();
+      this.#queues[lane].fail(unavailable(this.#down));
+    }
     this.#drained?.();
+  }
+
+  /** Only where the one that ended is not followed by another yet, and nobody wanted it to end. */
+  #startAgain(ended: Worker): void {
+    if (this.#closed || this.#worker !== ended) return;
+    this.#restart = setTimeout(() => void this.open().catch(() => undefined), this.#pause).unref();
+    this.#pause = Math.min(this.#pause * 2, longestPause);
   }
 }

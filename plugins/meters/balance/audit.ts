@@ -1,0 +1,266 @@
+/**
+ * Reads the books and says where they break a rule. It recomputes everything from the entries, in their order, and
+ * compares it with what is kept beside them; nothing of the code that writes them is used. The rules have numbers:
+ * I1 legs sum to zero; I2 kept sums are the entries' sums; I3 nothing is reserved that is not there; I4 a
+ * reservation is pending or ended, once; I5 a call is settled once; I6 an end says why; I7 nothing is posted that
+ * was not reserved; I8 what was charged is what the usage costs at the price of that day; I9 totals change by credits alone.
+ */
+import { costOf, formatUsd, priceSchema, usageSchema, type Nano, type Price, type Usage } from '../../../core/index.ts';
+import type { AccountRecord, Entry, KeyRecord } from './store.ts';
+
+export type Rule = 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7' | 'I8' | 'I9';
+
+export interface Finding {
+  readonly rule: Rule;
+  /** The number of the entry at fault; undefined where it is no single one's. */
+  readonly entry: number | undefined;
+  readonly account: string | undefined;
+  readonly message: string;
+}
+
+export interface AuditReport {
+  readonly ok: boolean;
+  /** What was looked at, over all audits of one auditor. */
+  readonly entries: number;
+  readonly accounts: number;
+  readonly pending: number;
+  readonly broken: number;
+  /** The first of what is broken. */
+  readonly findings: readonly Finding[];
+}
+
+/** A reservation that is pending, as the store keeps it. */
+export interface PendingRow {
+  readonly call: string;
+  readonly number: number;
+  readonly account: string;
+  readonly amount: Nano;
+}
+
+/** What is kept beside the entries, as of the moment after the last entry the auditor was shown. */
+export interface Kept {
+  readonly accounts: Iterable<AccountRecord>;
+  readonly keys: Iterable<KeyRecord & { readonly root: string }>;
+  readonly pending: Iterable<PendingRow>;
+}
+
+/** Words for a price's version and a usage text, or undefined where they cannot be read. */
+export interface Readers {
+  price(version: string): Price | undefined;
+  usage(text: string): Usage | undefined;
+}
+
+/** Reads each version of a price once; passed how its rates' text is found. */
+export function priceReader(ratesOf: (version: string) => string | undefined): Readers['price'] {
+  const known = new Map<string, Price>();
+  return (version) => {
+    const found = known.get(version);
+    if (found) return found;
+    const price = priceSchema.safeParse(parsed(ratesOf(version)));
+    if (price.success) known.set(version, price.data);
+    return price.data;
+  };
+}
+
+export function usageReader(text: string): Usage | undefined {
+  return usageSchema.safeParse(parsed(text)).data;
+}
+
+function parsed(text: string | undefined): unknown {
+  try {
+    return text === undefined ? undefined : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const mostFindings = 50;
+
+interface Sums {
+  credits: Nano;
+  available: Nano;
+  reserved: Nano;
+  revenue: Nano;
+  /** What was owed above reservations: by so much an account may be below zero. */
+  excess: Nano;
+}
+
+interface Open {
+  readonly call: string;
+  readonly account: string;
+  readonly amount: Nano;
+}
+
+/** Which books an entry of a kind may touch; the others have to be zero. */
+const touches: Readonly<Record<Entry['kind'], readonly (keyof Pick<Entry, 'credits' | 'available' | 'reserved' | 'revenue'>)[]>> = {
+  credit: ['credits', 'available'],
+  reserve: ['available', 'reserved'],
+  post: ['available', 'reserved', 'revenue'],
+  void: ['available', 'reserved'],
+  expire: ['available', 'reserved'],
+  overage: ['available', 'revenue'],
+  adjustment: ['available', 'revenue'],
+};
+
+const books = ['credits', 'available', 'reserved', 'revenue'] as const;
+
+export class Auditor {
+  readonly #readers: Readers;
+  readonly #accounts = new Map<string, Sums>();
+  readonly #keys = new Map<string, { used: Nano; pending: Nano }>();
+  readonly #open = new Map<number, Open>();
+  /** Posts at the limit of their reservation: what they should have cost is known once no overage follows. */
+  readonly #full = new Map<number, { readonly cost: Nano; readonly entry: Entry }>();
+  readonly #adjusted = new Set<number>();
+  #findings: Finding[] = [];
+  #broken = 0;
+  #entries = 0;
+  /** The number of the last entry it was shown: the next audit goes on behind it. */
+  last = 0;
+
+  constructor(readers: Readers) {
+    this.#readers = readers;
+  }
+
+  /** Shown every entry, in the order of their numbers. */
+  entry(entry: Entry): void {
+    const { number, account, credits, available, reserved, revenue } = entry;
+    this.#entries += 1;
+    this.last = number;
+    if (credits + available + reserved + revenue !== 0n) this.#found('I1', entry, `its legs sum to ${credits + available + reserved + revenue}`);
+    const stray = books.filter((book) => entry[book] !== 0n && !touches[entry.kind].includes(book));
+    if (stray.length > 0) this.#found(stray.includes('credits') ? 'I9' : 'I1', entry, `a ${entry.kind} moves ${stray.join(' and ')}`);
+    const sums = this.#sumsOf(account);
+    for (const book of books) sums[book] += entry[book];
+    if (entry.key !== undefined) this.#spend(entry.key, revenue, reserved);
+    this.#byKind(entry, sums);
+  }
+
+  /** Compares what is kept beside the entries with what they sum to, and says all that was found so far. */
+  report({ accounts, keys, pending }: Kept): AuditReport {
+    const before = { findings: this.#findings, broken: this.#broken };
+    this.#findings = [...before.findings];
+    let [accountCount, pendingCount] = [0, 0];
+    for (const account of accounts) {
+      accountCount += 1;
+      this.#compareAccount(account);
+    }
+    this.#compareKeys([...keys]);
+    const open = new Map(this.#open);
+    for (const row of pending) {
+      pendingCount += 1;
+      const made = open.get(row.number);
+      open.delete(row.number);
+      if (made?.call !== row.call || made.account !== row.account || made.amount !== row.amount) {
+        this.#found('I4', { number: row.number, account: row.account }, `the call ${row.call} is kept as pending, and no open reservation says so`);
+      }
+    }
+    for (const [number, { call, account }] of open) this.#found('I4', { number, account }, `the reservation of ${call} has no end and is not pending`);
+    for (const { cost, entry } of this.#full.values()) this.#found('I8', entry, `its usage costs ${formatUsd(cost)} and ${formatUsd(entry.revenue)} was charged`);
+    const report = { ok: this.#broken === 0, entries: this.#entries, accounts: accountCount, pending: pendingCount, broken: this.#broken, findings: this.#findings };
+    // What is kept is looked at anew the next time; entries are not.
+    [this.#findings, this.#broken] = [before.findings, before.broken];
+    return report;
+  }
+
+  #byKind(entry: Entry, sums: Sums): void {
+    const { kind, number, call, account } = entry;
+    if (kind === 'credit') {
+      if (entry.available <= 0n) this.#found('I9', entry, `a credit of ${formatUsd(entry.available)}`);
+    } else if (call === undefined) {
+      this.#found('I7', entry, `a ${kind} without a reservation`);
+    } else if (kind === 'reserve') {
+      if (entry.reserved < 0n) this.#found('I3', entry, `a reservation of ${formatUsd(entry.reserved)}`);
+      if (entry.reserved > 0n && sums.available + sums.excess < 0n) this.#found('I3', entry, `it reserves ${formatUsd(-sums.available)} more than the account has`);
+      this.#open.set(number, { call, account, amount: entry.reserved });
+    } else if (kind === 'overage') {
+      this.#checkOverage(entry, sums);
+    } else if (kind === 'adjustment') {
+      if (entry.reservation !== undefined && this.#adjusted.has(entry.reservation)) this.#found('I5', entry, 'a second adjustment of one reservation');
+      if (entry.reservation !== undefined) this.#adjusted.add(entry.reservation);
+      if (entry.revenue > 0n) sums.excess += entry.revenue;
+    } else {
+      this.#checkEnd(entry);
+    }
+  }
+
+  #checkEnd(entry: Entry): void {
+    const { kind, reservation, account, reserved, revenue, reason, call } = entry;
+    const made = reservation === undefined ? undefined : this.#open.get(reservation);
+    if (reservation !== undefined) this.#open.delete(reservation);
+    if (!made) return this.#found(kind === 'post' ? 'I5' : 'I4', entry, `a ${kind} of ${call}, whose reservation is not open`);
+    if (made.account !== account || made.amount !== -reserved) this.#found('I4', entry, `it ends ${formatUsd(-reserved)} of ${account}, and ${formatUsd(made.amount)} of ${made.account} was reserved`);
+    if (reason === undefined || reason === '') this.#found('I6', entry, `a ${kind} that does not say why`);
+    if (kind !== 'post') return;
+    if (revenue < 0n || revenue > made.amount) this.#found('I3', entry, `it posts ${formatUsd(revenue)} of ${formatUsd(made.amount)} reserved`);
+    const cost = this.#costOf(entry);
+    if (cost === undefined || cost === revenue) return;
+    if (cost > revenue && revenue === made.amount && reservation !== undefined) this.#full.set(reservation, { cost, entry });
+    else this.#found('I8', entry, `its usage costs ${formatUsd(cost)} and ${formatUsd(revenue)} was charged`);
+  }
+
+  #checkOverage(entry: Entry, sums: Sums): void {
+    const full = entry.reservation === undefined ? undefined : this.#full.get(entry.reservation);
+    if (entry.reservation !== undefined) this.#full.delete(entry.reservation);
+    if (full && full.cost !== full.entry.revenue + entry.revenue) {
+      this.#found('I8', entry, `the call cost ${formatUsd(full.cost)}, and ${formatUsd(full.entry.revenue + entry.revenue)} was charged`);
+    }
+    if (entry.revenue <= 0n) this.#found('I1', entry, 'an overage of nothing');
+    sums.excess += entry.revenue;
+  }
+
+  /** What a post's own figures come to; undefined where it has none to compare. */
+  #costOf(entry: Entry): Nano | undefined {
+    if (entry.price === undefined || entry.usage === undefined) return undefined;
+    const [price, usage] = [this.#readers.price(entry.price), this.#readers.usage(entry.usage)];
+    if (price && usage) return costOf(usage, price);
+    this.#found('I8', entry, price ? 'its usage cannot be read' : `its price "${entry.price}" is not on record`);
+    return undefined;
+  }
+
+  #compareAccount({ name, total, used, pending }: AccountRecord): void {
+    const sums = this.#sumsOf(name);
+    const kept = { total, used, pending };
+    const booked = { total: -sums.credits, used: sums.revenue, pending: sums.reserved };
+    for (const column of ['total', 'used', 'pending'] as const) {
+      if (kept[column] !== booked[column]) {
+        this.#found('I2', { number: undefined, account: name }, `its ${column} is kept as ${formatUsd(kept[column])}, and its entries sum to ${formatUsd(booked[column])}`);
+      }
+    }
+    if (total - used - pending !== sums.available) this.#found('I9', { number: undefined, account: name }, 'its balance is not its total less what was used');
+  }
+
+  #compareKeys(keys: readonly (KeyRecord & { readonly root: string })[]): void {
+    const roots = new Map<string, { used: Nano; pending: Nano }>();
+    for (const { id, root } of keys) {
+      const [sums, own] = [roots.get(root) ?? { used: 0n, pending: 0n }, this.#keys.get(id)];
+      roots.set(root, { used: sums.used + (own?.used ?? 0n), pending: sums.pending + (own?.pending ?? 0n) });
+    }
+    for (const { id, root, account, used, pending } of keys) {
+      const sums = roots.get(root);
+      if (sums && (sums.used !== used || sums.pending !== pending)) {
+        this.#found('I2', { number: undefined, account }, `its key ${id} is kept as having used ${formatUsd(used)}, and its entries sum to ${formatUsd(sums.used)}`);
+      }
+    }
+  }
+
+  #sumsOf(account: string): Sums {
+    const known = this.#accounts.get(account);
+    if (known) return known;
+    const sums = { credits: 0n, available: 0n, reserved: 0n, revenue: 0n, excess: 0n };
+    this.#accounts.set(account, sums);
+    return sums;
+  }
+
+  #spend(key: string, used: Nano, pending: Nano): void {
+    const known = this.#keys.get(key);
+    if (!known) return void this.#keys.set(key, { used, pending });
+    known.used += used;
+    known.pending += pending;
+  }
+
+  #found(rule: Rule, { number, account }: { readonly number: number | undefined; readonly account: string | undefined }, message: string): void {
+    this.#broken += 1;
+    if (this.#findings.length < mostFindings) this.#findings.push({ rule, entry: number, account, message });
+  }
+}

@@ -1,0 +1,58 @@
+/** Who has which idempotency key, and what the calls that had one ended as. */
+import type { DatabaseSync } from 'node:sqlite';
+import { z } from 'zod';
+import type { Claim, ClaimRecord, StoredOutcome } from '../store.ts';
+import { count, integer, text, type Row } from './rows.ts';
+
+function prepare(database: DatabaseSync) {
+  return {
+    claim: database.prepare('SELECT * FROM claims WHERE name = ?'),
+    take: database.prepare(`
+      INSERT INTO claims (name, fingerprint, expires, call, state) VALUES (?, ?, ?, ?, 'running')
+      ON CONFLICT DO UPDATE SET fingerprint = excluded.fingerprint, expires = excluded.expires, call = excluded.call, state = 'running',
+        status = NULL, headers = NULL, body = NULL, whole = NULL`),
+    free: database.prepare('DELETE FROM claims WHERE name = ?'),
+    done: database.prepare("UPDATE claims SET state = 'done', status = ?, headers = ?, body = ?, whole = ? WHERE name = ?"),
+    sweep: database.prepare("DELETE FROM claims WHERE rowid IN (SELECT rowid FROM claims WHERE state = 'done' AND expires <= ? LIMIT ?)"),
+  };
+}
+
+const headersSchema = z.record(z.string(), z.string());
+
+function outcomeOf(row: Row): StoredOutcome | undefined {
+  const { body } = row;
+  if (!(body instanceof Uint8Array)) return undefined;
+  return { status: count(row, 'status'), headers: headersSchema.parse(JSON.parse(text(row, 'headers'))), body, whole: integer(row, 'whole') === 1n };
+}
+
+export class Claims {
+  readonly #sql: ReturnType<typeof prepare>;
+
+  constructor(database: DatabaseSync) {
+    this.#sql = prepare(database);
+  }
+
+  find({ name, at }: { readonly name: string; readonly at: number }): ClaimRecord | undefined {
+    const row = this.#sql.claim.get(name);
+    if (!row) return undefined;
+    const state = text(row, 'state') === 'running' ? 'running' : 'done';
+    const expires = count(row, 'expires');
+    if (state === 'done' && expires <= at) return undefined;
+    return { name, fingerprint: text(row, 'fingerprint'), expires, call: text(row, 'call'), state, outcome: outcomeOf(row) };
+  }
+
+  take({ name, fingerprint, expires }: Claim, call: string): void {
+    this.#sql.take.run(name, fingerprint, expires, call);
+  }
+
+  /** Passed how the call that has a claim ended: with an outcome, with none that could be kept, or such that the claim is free again. */
+  settle(name: string, outcome: StoredOutcome | 'free' | undefined): void {
+    if (outcome === 'free') this.#sql.free.run(name);
+    else if (outcome) this.#sql.done.run(outcome.status, JSON.stringify(outcome.headers), outcome.body, outcome.whole ? 1 : 0, name);
+    else this.#sql.done.run(null, null, null, null, name);
+  }
+
+  sweep({ at, limit }: { readonly at: number; readonly limit: number }): number {
+    return Number(this.#sql.sweep.run(at, limit).changes);
+  }
+}

@@ -1,0 +1,50 @@
+/** The store's operations on one SQLite connection, put together from their parts. */
+import type { DatabaseSync } from 'node:sqlite';
+import { auditor } from './auditing.ts';
+import { Claims } from './claims.ts';
+import { Ledger } from './ledger.ts';
+import type { Handlers } from './operations.ts';
+import { People } from './people.ts';
+import { Purses } from './purses.ts';
+import { Reports } from './reports.ts';
+
+export interface Connection {
+  readonly handlers: Handlers;
+  /** What operations of one transaction share; written before its end, forgotten where it is undone. */
+  readonly purses: Purses;
+}
+
+export function handlersOn(database: DatabaseSync, owner: string): Connection {
+  const purses = new Purses(database);
+  const claims = new Claims(database);
+  const ledger = new Ledger(database, purses, claims, owner);
+  const people = new People(database);
+  const reports = new Reports(database);
+  const addPrice = database.prepare('INSERT INTO prices (version, rates, created) VALUES (?, ?, ?) ON CONFLICT DO NOTHING');
+  const handlers: Handlers = {
+    reserve: (request) => ledger.reserve(request),
+    settle: (settlement) => ledger.settle(settlement),
+    beat: (beat) => ledger.beat(beat),
+    owners: () => ledger.owners(),
+    recover: (request) => ledger.recover(request),
+    expire: (request) => ledger.expire(request),
+    credit: (credit) => ledger.credit(credit),
+    definePrice: ({ version, rates, at }) => void addPrice.run(version, rates, at),
+    findClaim: (request) => claims.find(request),
+    sweep: (request) => claims.sweep(request),
+    balance: (account) => people.balance(account),
+    createAccount: (account) => people.createAccount(account),
+    listAccounts: (page) => people.listAccounts(page),
+    createKey: (key) => people.createKey(key),
+    findKey: (hash) => people.findKey(hash),
+    listKeys: (page) => people.listKeys(page),
+    changeKey: (change) => people.changeKey(change),
+    rotateKey: (rotation) => people.rotateKey(rotation),
+    entries: (query) => reports.entries(query),
+    usage: (query) => reports.usage(query),
+    listPending: (page) => reports.listPending(page),
+    totals: () => reports.totals(),
+    audit: auditor(database, people),
+  };
+  return { handlers, purses };
+}

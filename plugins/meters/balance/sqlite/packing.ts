@@ -1,0 +1,114 @@
+/**
+ * Groups as they travel between threads: what every call asks, and its answers, as one JSON text of flat lists, since
+ * a structured clone of their objects costs more than all else the event loop does for them. What is asked seldom
+ * is cloned beside the text, and stands in it by its place.
+ */
+import type { Quote, Reserved, Settled, Settlement } from '../store.ts';
+import type { Lane, Operation, Outcome } from './operations.ts';
+
+/** A group of operations, or the outcomes of one in the same order. */
+export interface Parcel<Whole> {
+  readonly lane: Lane;
+  /** JSON of a list: a flat list for each that is packed, the place in `whole` for each that is not. */
+  readonly text: string;
+  readonly whole: readonly Whole[];
+}
+
+type PackedQuote = readonly [model: string, provider: string, price: string, least: string, most: string];
+type PackedReserve = readonly ['reserve', id: string, account: string, key: string, at: number, claim: readonly [string, string, number] | null, quotes: readonly PackedQuote[]];
+type PackedSettle = readonly [
+  'settle', id: string, amount: string | null, reason: string, basis: Settlement['basis'], suspect: boolean, model: string | null, provider: string | null,
+  price: string | null, input: number, output: number, usage: string, costs: string, attempts: number, at: number,
+];
+type PackedOperation = PackedReserve | PackedSettle;
+
+type PackedReserved = readonly ['reserved', quote: number, amount: string] | readonly ['short', by: 'balance' | 'cap', available: string];
+type PackedSettled = readonly ['posted', posted: string, overage: string] | readonly [Exclude<Settled['status'], 'posted' | 'adjusted'>];
+type PackedAnswer = PackedReserved | PackedSettled;
+
+function packQuote({ model, provider, price, least, most }: Quote): PackedQuote {
+  return [model, provider, price, String(least), String(most)];
+}
+
+function unpackQuote([model, provider, price, least, most]: PackedQuote): Quote {
+  return { model, provider, price, least: BigInt(least), most: BigInt(most) };
+}
+
+function packOperation({ name, argument }: Operation): PackedOperation | undefined {
+  if (name === 'reserve') {
+    const { id, account, key, at, claim, quotes } = argument;
+    return ['reserve', id, account, key, at, claim ? [claim.name, claim.fingerprint, claim.expires] : null, quotes.map(packQuote)];
+  }
+  if (name !== 'settle' || argument.outcome) return undefined;
+  const { id, amount, reason, basis, suspect, model = null, provider = null, price = null, input, output, usage, costs, attempts, at } = argument;
+  return ['settle', id, amount === undefined ? null : String(amount), reason, basis, suspect, model, provider, price, input, output, usage, costs, attempts, at];
+}
+
+function unpackOperation(packed: PackedOperation): Operation {
+  if (packed[0] === 'reserve') {
+    const [, id, account, key, at, claim, quotes] = packed;
+    const wanted = claim ? { name: claim[0], fingerprint: claim[1], expires: claim[2] } : undefined;
+    return { name: 'reserve', argument: { id, account, key, at, claim: wanted, quotes: quotes.map(unpackQuote) } };
+  }
+  const [, id, amount, reason, basis, suspect, model, provider, price, input, output, usage, costs, attempts, at] = packed;
+  const whom = { model: model ?? undefined, provider: provider ?? undefined, price: price ?? undefined };
+  return { name: 'settle', argument: { id, amount: amount === null ? undefined : BigInt(amount), reason, basis, suspect, ...whom, input, output, usage, costs, attempts, at } };
+}
+
+/** An operation's answer that is packed by its own words. */
+export type Answered = { readonly name: 'reserve'; readonly value: Reserved } | { readonly name: 'settle'; readonly value: Settled };
+
+function packAnswer({ value }: Answered): PackedAnswer | undefined {
+  switch (value.status) {
+    case 'reserved': return ['reserved', value.quote, String(value.amount)];
+    case 'short': return ['short', value.by, String(value.available)];
+    case 'posted': return ['posted', String(value.posted), String(value.overage)];
+    case 'claimed':
+    case 'adjusted': return undefined;
+    default: return [value.status];
+  }
+}
+
+function unpackAnswer(packed: PackedAnswer): Reserved | Settled {
+  switch (packed[0]) {
+    case 'reserved': return { status: 'reserved', quote: packed[1], amount: BigInt(packed[2]) };
+    case 'short': return { status: 'short', by: packed[1], available: BigInt(packed[2]) };
+    case 'posted': return { status: 'posted', posted: BigInt(packed[1]), overage: BigInt(packed[2]) };
+    default: return { status: packed[0] };
+  }
+}
+
+function pack<Each, Packed>(lane: Lane, all: readonly Each[], packOne: (each: Each) => Packed | undefined): Parcel<Each> {
+  const whole: Each[] = [];
+  const packed = all.map((each) => packOne(each) ?? whole.push(each) - 1);
+  return { lane, text: JSON.stringify(packed), whole };
+}
+
+function unpack<Each, Packed extends readonly unknown[]>({ text, whole }: Parcel<Each>, unpackOne: (packed: Packed) => Each): Each[] {
+  const packed: readonly (Packed | number)[] = JSON.parse(text);
+  return packed.map((each) => {
+    if (typeof each !== 'number') return unpackOne(each);
+    const found = whole[each];
+    if (found === undefined) throw new RangeError(`there is no ${each} beside the text`);
+    return found;
+  });
+}
+
+export function packGroup(lane: Lane, operations: readonly Operation[]): Parcel<Operation> {
+  return pack(lane, operations, packOperation);
+}
+
+export function unpackGroup(parcel: Parcel<Operation>): Operation[] {
+  return unpack(parcel, unpackOperation);
+}
+
+/** What a thread has to answer: the outcome as it is, and what of it can be packed. */
+export type Finished = Outcome & { readonly answered?: Answered };
+
+export function packOutcomes(lane: Lane, outcomes: readonly Finished[]): Parcel<Outcome> {
+  return pack<Outcome & { readonly answered?: Answered }, PackedAnswer>(lane, outcomes, ({ answered }) => answered && packAnswer(answered));
+}
+
+export function unpackOutcomes(parcel: Parcel<Outcome>): Outcome[] {
+  return unpack<Outcome, PackedAnswer>(parcel, (packed) => ({ value: unpackAnswer(packed) }));
+}

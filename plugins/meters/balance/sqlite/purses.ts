@@ -1,0 +1,121 @@
+/**
+ * What accounts have and keys have spent, while one transaction is written: each is read once, changed in memory by
+ * as many operations as share the transaction, and written once at its end.
+ */
+import type { DatabaseSync } from 'node:sqlite';
+import type { Nano } from '../../../../core/index.ts';
+import { integer, maybe, text } from './rows.ts';
+
+/** Columns of an account or a key, and what is to be added to them. */
+class Purse {
+  readonly id: bigint | string;
+  total = 0n;
+  used = 0n;
+  pending = 0n;
+
+  constructor(id: bigint | string) {
+    this.id = id;
+  }
+}
+
+/** An account as a transaction found it, before what the transaction itself changed. */
+export interface FoundAccount {
+  readonly id: bigint;
+  readonly available: Nano;
+}
+
+/** What is left of a key's cap as a transaction found it; undefined: it has none. */
+export interface FoundKey {
+  readonly root: string;
+  readonly left: Nano | undefined;
+}
+
+function prepare(database: DatabaseSync) {
+  return {
+    account: database.prepare('SELECT id, total - used - pending AS available FROM accounts WHERE name = ?'),
+    key: database.prepare(`
+      SELECT keys.root, keys.spend_cap - root.used - root.pending AS left FROM keys JOIN keys root ON root.id = keys.root WHERE keys.id = ?`),
+    changeAccount: database.prepare('UPDATE accounts SET total = total + ?, used = used + ?, pending = pending + ? WHERE id = ?'),
+    changeKey: database.prepare('UPDATE keys SET used = used + ?, pending = pending + ? WHERE id = ?'),
+  };
+}
+
+export class Purses {
+  readonly #sql: ReturnType<typeof prepare>;
+  readonly #accounts = new Map<string, FoundAccount>();
+  readonly #keys = new Map<string, FoundKey | undefined>();
+  readonly #changes = new Map<bigint | string, Purse>();
+
+  constructor(database: DatabaseSync) {
+    this.#sql = prepare(database);
+  }
+
+  account(name: string): FoundAccount | undefined {
+    const known = this.#accounts.get(name);
+    if (known) return known;
+    const row = this.#sql.account.get(name);
+    if (!row) return undefined;
+    const found = { id: integer(row, 'id'), available: integer(row, 'available') };
+    this.#accounts.set(name, found);
+    return found;
+  }
+
+  key(id: string): FoundKey | undefined {
+    if (this.#keys.has(id)) return this.#keys.get(id);
+    const row = this.#sql.key.get(id);
+    const found = row && { root: text(row, 'root'), left: maybe(row, 'left', integer) };
+    this.#keys.set(id, found);
+    return found;
+  }
+
+  /** What is available to an account at this point of the transaction. */
+  available({ id, available }: FoundAccount): Nano {
+    const change = this.#changes.get(id);
+    return change ? available + change.total - change.used - change.pending : available;
+  }
+
+  /** What is left of a key's cap at this point of the transaction. */
+  left({ root, left }: FoundKey): Nano | undefined {
+    const change = this.#changes.get(root);
+    return change && left !== undefined ? left - change.used - change.pending : left;
+  }
+
+  credit(account: bigint, amount: Nano): void {
+    this.#changeOf(account).total += amount;
+  }
+
+  /** Adds to what an account has used and has pending, and to the same of the root of the key that pays. */
+  spend(account: bigint, root: string | undefined, used: Nano, pending: Nano): void {
+    const change = this.#changeOf(account);
+    change.used += used;
+    change.pending += pending;
+    if (root === undefined) return;
+    const spent = this.#changeOf(root);
+    spent.used += used;
+    spent.pending += pending;
+  }
+
+  /** Writes what was changed, before its transaction is committed. */
+  write(): void {
+    for (const { id, total, used, pending } of this.#changes.values()) {
+      if (typeof id === 'string') this.#sql.changeKey.run(used, pending, id);
+      else this.#sql.changeAccount.run(total, used, pending, id);
+    }
+    this.forget();
+  }
+
+  /** The transaction is over, or undone: what it found need not be true any more. */
+  forget(): void {
+    this.#accounts.clear();
+    this.#keys.clear();
+    this.#changes.clear();
+  }
+
+  #changeOf(id: bigint | string): Purse {
+    const known = this.#changes.get(id);
+    if (known) return known;
+    const change = new Purse(id);
+    this.#changes.set(id, change);
+    return change;
+  }
+}

@@ -1,0 +1,102 @@
+/**
+ * What waits to be asked of a thread, and what the thread has. Operations of one turn travel as one message and are
+ * answered by one; what is asked while a group is on its way waits and forms the next one. So the more there is to
+ * write, the more share a commit, and nobody waits for more than the commit at hand and their own.
+ */
+import { GatewayError } from '../../../../core/index.ts';
+import type { Lane, Operation, Outcome } from './operations.ts';
+
+/** Seconds after which a client may find the database well again. */
+const retryAfter = 1;
+
+export function unavailable(cause: Error): GatewayError {
+  return new GatewayError('ledger_unavailable', 'The ledger cannot be used at the moment; try again soon.', { retryAfter, cause });
+}
+
+interface Waiting<Asked> {
+  readonly operation: Asked;
+  resolve(value: unknown): void;
+  reject(error: Error): void;
+}
+
+/** How a group was answered. */
+export interface GroupAnswer {
+  readonly operations: number;
+  readonly seconds: number;
+  /** Why the database could not be used; undefined where it could. */
+  readonly failure: Error | undefined;
+}
+
+/** Operations of one lane. */
+export class Queue<Asked extends Operation = Operation> {
+  readonly lane: Lane;
+  readonly #send: (lane: Lane, operations: readonly Asked[]) => void;
+  #waiting: Waiting<Asked>[] = [];
+  #sent: Waiting<Asked>[] = [];
+  #sentAt = 0;
+  #scheduled = false;
+  /** Whether the thread is not there yet. */
+  #held = true;
+
+  constructor(lane: Lane, send: (lane: Lane, operations: readonly Asked[]) => void) {
+    this.lane = lane;
+    this.#send = send;
+  }
+
+  get idle(): boolean {
+    return this.#waiting.length === 0 && this.#sent.length === 0;
+  }
+
+  add(waiting: Waiting<Asked>): void {
+    this.#waiting.push(waiting);
+    this.#schedule();
+  }
+
+  /** The thread is there: what waits may go. */
+  release(): void {
+    this.#held = false;
+    this.#schedule();
+  }
+
+  /** The thread is not there, or not any more. */
+  hold(): void {
+    this.#held = true;
+  }
+
+  /** At the end of the turn, so that all of it travels together. */
+  #schedule(): void {
+    if (this.#scheduled || this.#held || this.#sent.length > 0 || this.#waiting.length === 0) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      if (this.#held || this.#waiting.length === 0) return;
+      [this.#sent, this.#waiting] = [this.#waiting, []];
+      this.#sentAt = performance.now();
+      this.#send(this.lane, this.#sent.map(({ operation }) => operation));
+    });
+  }
+
+  answered(outcomes: readonly Outcome[]): GroupAnswer {
+    const sent = this.#sent;
+    this.#sent = [];
+    let failure: Error | undefined;
+    for (const [index, waiting] of sent.entries()) {
+      const outcome = outcomes[index];
+      if (!outcome) continue;
+      if ('value' in outcome) {
+        waiting.resolve(outcome.value);
+        continue;
+      }
+      if (outcome.unavailable) failure = outcome.error;
+      waiting.reject(outcome.unavailable ? unavailable(outcome.error) : outcome.error);
+    }
+    this.#schedule();
+    return { operations: sent.length, seconds: (performance.now() - this.#sentAt) / 1000, failure };
+  }
+
+  fail(error: Error): void {
+    const all = [...this.#sent, ...this.#waiting];
+    [this.#sent, this.#waiting] = [[], []];
+    for (const { reject } of all) reject(error);
+  }
+}

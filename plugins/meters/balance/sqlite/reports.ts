@@ -1,0 +1,149 @@
+/** Reads the books: row by row for exports, summed up for usage reports, and as a whole for metrics. */
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import { creditKinds, entryKinds, type Entry, type EntryQuery, type Page, type PendingRecord, type Totals, type UsageGroup, type UsageQuery, type UsageRow } from '../store.ts';
+import { count, integer, maybe, text, type Row } from './rows.ts';
+
+export const entryColumns = `
+  entries.*, accounts.name AS account_name, coalesce(entries.call, made.call) AS call_id
+  FROM entries JOIN accounts ON accounts.id = entries.account LEFT JOIN entries made ON made.number = entries.reservation`;
+
+const bases = ['usage', 'estimate', 'none'] as const;
+const flags = ['recovered', 'late', 'suspect'] as const;
+
+function oneOf<const Known extends string>(known: readonly Known[], value: string): Known {
+  const found = known.find((each) => each === value);
+  if (found === undefined) throw new TypeError(`the ledger holds a word it should not: "${value}"`);
+  return found;
+}
+
+export function entryOf(row: Row): Entry {
+  const noted = text(row, 'flags').split(' ');
+  return {
+    number: count(row, 'number'),
+    kind: oneOf(entryKinds, text(row, 'kind')),
+    account: text(row, 'account_name'),
+    at: count(row, 'at'),
+    credits: integer(row, 'credits'),
+    available: integer(row, 'available'),
+    reserved: integer(row, 'reserved'),
+    revenue: integer(row, 'revenue'),
+    call: maybe(row, 'call_id', text),
+    key: maybe(row, 'key', text),
+    reservation: maybe(row, 'reservation', count),
+    source: maybe(row, 'source', (from, column) => oneOf(creditKinds, text(from, column))),
+    reference: maybe(row, 'reference', text),
+    reason: maybe(row, 'reason', text),
+    basis: maybe(row, 'basis', (from, column) => oneOf(bases, text(from, column))),
+    model: maybe(row, 'model', text),
+    provider: maybe(row, 'provider', text),
+    price: maybe(row, 'price', text),
+    input: count(row, 'input'),
+    output: count(row, 'output'),
+    usage: maybe(row, 'usage', text),
+    costs: maybe(row, 'costs', text),
+    attempts: count(row, 'attempts'),
+    flags: flags.filter((flag) => noted.includes(flag)),
+  };
+}
+
+/** The conditions that are stated, with their values. */
+function conditions(stated: readonly (readonly [sql: string, value: SQLInputValue | undefined])[]): { where: string; values: SQLInputValue[] } {
+  const present = stated.flatMap(([sql, value]) => (value === undefined ? [] : [{ sql, value }]));
+  return { where: present.map(({ sql }) => ` AND ${sql}`).join(''), values: present.map(({ value }) => value) };
+}
+
+/** The entries of one call, each found by an index of its own. */
+const ofCall = `
+  WITH made AS (SELECT number FROM entries WHERE kind = 'reserve' AND call = ?)
+  SELECT number FROM made
+  UNION ALL SELECT entries.number FROM made JOIN entries ON reservation = made.number AND (kind = 'post' OR kind = 'void' OR kind = 'expire')
+  UNION ALL SELECT entries.number FROM made JOIN entries ON reservation = made.number AND kind = 'overage'
+  UNION ALL SELECT entries.number FROM made JOIN entries ON reservation = made.number AND kind = 'adjustment'`;
+
+const groupColumns: Readonly<Record<UsageGroup, string>> = {
+  account: 'accounts.name',
+  key: 'entries.key',
+  model: 'entries.model',
+  provider: 'entries.provider',
+  day: "date(entries.at / 1000, 'unixepoch')",
+};
+
+export class Reports {
+  readonly #database: DatabaseSync;
+
+  constructor(database: DatabaseSync) {
+    this.#database = database;
+  }
+
+  entries({ account, key, call, kinds, from, to, after, limit }: EntryQuery): readonly Entry[] {
+    const { where, values } = conditions([
+      ['accounts.name = ?', account],
+      ['entries.key = ?', key],
+      [`entries.number IN (${ofCall})`, call],
+      ['entries.at >= ?', from],
+      ['entries.at < ?', to],
+      ['entries.number > ?', after],
+    ]);
+    const ofKinds = kinds ? ` AND entries.kind IN (${kinds.map(() => '?').join(', ')})` : '';
+    const sql = `SELECT ${entryColumns} WHERE TRUE${where}${ofKinds} ORDER BY entries.number LIMIT ?`;
+    return this.#database.prepare(sql).all(...values, ...(kinds ?? []), limit).map(entryOf);
+  }
+
+  usage({ account, key, model, from, to, by }: UsageQuery): readonly UsageRow[] {
+    const { where, values } = conditions([
+      ['accounts.name = ?', account],
+      ['entries.key = ?', key],
+      ['entries.model = ?', model],
+      ['entries.at >= ?', from],
+      ['entries.at < ?', to],
+    ]);
+    const groups = by.map((group) => groupColumns[group]);
+    const sql = `
+      SELECT ${by.map((group) => `coalesce(${groupColumns[group]}, '') AS group_${group}, `).join('')}
+        coalesce(sum(entries.kind = 'post'), 0) AS calls, coalesce(sum(iif(entries.kind = 'post', input, 0)), 0) AS input,
+        coalesce(sum(iif(entries.kind = 'post', output, 0)), 0) AS output, coalesce(sum(revenue), 0) AS cost
+      FROM entries JOIN accounts ON accounts.id = entries.account
+      WHERE entries.kind IN ('post', 'overage', 'adjustment')${where}
+      ${groups.length > 0 ? `GROUP BY ${groups.join(', ')} ORDER BY ${groups.join(', ')}` : ''}`;
+    return this.#database.prepare(sql).all(...values).map((row) => ({
+      ...Object.fromEntries(by.map((group) => [group, text(row, `group_${group}`)])),
+      calls: count(row, 'calls'),
+      input: count(row, 'input'),
+      output: count(row, 'output'),
+      cost: integer(row, 'cost'),
+    }));
+  }
+
+  listPending({ after = '', limit, account }: Page & { readonly account?: string | undefined }): readonly PendingRecord[] {
+    const { where, values } = conditions([['accounts.name = ?', account]]);
+    return this.#database
+      .prepare(`SELECT pending.*, accounts.name AS account_name FROM pending JOIN accounts ON accounts.id = pending.account WHERE call > ?${where} ORDER BY call LIMIT ?`)
+      .all(after, ...values, limit)
+      .map((row) => ({
+        call: text(row, 'call'),
+        account: text(row, 'account_name'),
+        key: text(row, 'key'),
+        amount: integer(row, 'amount'),
+        owner: text(row, 'owner'),
+        created: count(row, 'created'),
+        sent: integer(row, 'sent') === 1n,
+        delivered: count(row, 'delivered'),
+      }));
+  }
+
+  totals(): Totals {
+    const row = this.#database
+      .prepare(`
+        SELECT (SELECT count(*) FROM accounts) AS accounts, (SELECT count(*) FROM keys) AS keys,
+          count(*) AS calls, coalesce(sum(amount), 0) AS amount, min(created) AS oldest FROM pending`)
+      .get();
+    if (!row) throw new Error('sums always have a row');
+    return {
+      accounts: count(row, 'accounts'),
+      keys: count(row, 'keys'),
+      pendingCalls: count(row, 'calls'),
+      pendingAmount: integer(row, 'amount'),
+      oldestPending: maybe(row, 'oldest', count),
+    };
+  }
+}

@@ -1,0 +1,282 @@
+/** Any history of operations on the ledger, against a ledger in memory that answers by the rules and nothing else. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Nano } from '../../core/index.ts';
+import type { Claim, Quote, Store } from '../../plugins/meters/balance/store.ts';
+import { newKey, progress, quote, settlement } from '../balance/calls.ts';
+import { expectSound } from './books.ts';
+import type { Bench } from './store.ts';
+
+interface Sums {
+  total: Nano;
+  used: Nano;
+  pending: Nano;
+}
+
+interface Reservation {
+  readonly account: string;
+  readonly key: string;
+  readonly owner: number;
+  readonly amount: Nano;
+  readonly claim: string | undefined;
+  progress: Nano | undefined;
+  state: 'pending' | 'posted' | 'voided' | 'expired';
+  taken: boolean;
+  adjusted: boolean;
+  charged: Nano;
+}
+
+/** The ledger as it would be in memory: every rule of the state machine, and no database. */
+class Model {
+  readonly accounts = new Map<string, Sums>();
+  readonly keys = new Map<string, { readonly cap: Nano | undefined; used: Nano; pending: Nano }>();
+  readonly #reservations = new Map<string, Reservation>();
+  readonly #references = new Map<string, string>();
+  readonly #claims = new Map<string, { call: string; state: 'running' | 'done' }>();
+
+  credit(account: string, amount: Nano, reference: string | undefined): string {
+    const stands = `${account} ${amount}`;
+    const before = reference === undefined ? undefined : this.#references.get(reference);
+    if (before !== undefined) return before === stands ? 'already_credited' : 'reference_taken';
+    if (reference !== undefined) this.#references.set(reference, stands);
+    this.#of(account).total += amount;
+    return 'credited';
+  }
+
+  reserve(id: string, owner: number, account: string, key: string, quotes: readonly Quote[], claim: string | undefined): unknown {
+    const held = this.#of(account);
+    const paying = this.keys.get(key);
+    const inAccount = held.total - held.used - held.pending;
+    const left = paying?.cap === undefined ? undefined : paying.cap - paying.used - paying.pending;
+    const isCapped = left !== undefined && left < inAccount;
+    const available = isCapped ? left : inAccount;
+    const holder = claim === undefined ? undefined : this.#claims.get(claim);
+    if (holder) return { status: 'claimed', call: holder.call, state: holder.state };
+    const taken = quotes.findIndex(({ least }) => least === 0n || least <= available);
+    const found = quotes[taken];
+    if (!found) return { status: 'short', by: isCapped ? 'cap' : 'balance', available };
+    const affordable = available > 0n ? available : 0n;
+    const amount = affordable < found.most ? affordable : found.most;
+    held.pending += amount;
+    if (paying) paying.pending += amount;
+    if (claim !== undefined) this.#claims.set(claim, { call: id, state: 'running' });
+    this.#reservations.set(id, { account, key, owner, amount, claim, progress: undefined, state: 'pending', taken: false, adjusted: false, charged: 0n });
+    return { status: 'reserved', quote: taken, amount };
+  }
+
+  settle(id: string, owed: Nano | undefined): unknown {
+    const reservation = this.#reservations.get(id);
+    if (!reservation) return { status: 'not_found' };
+    if (reservation.state === 'pending') return this.#end(reservation, owed);
+    if (!reservation.taken) return { status: reservation.state === 'posted' ? 'already_posted' : 'already_voided' };
+    if (reservation.adjusted) return { status: 'already_adjusted' };
+    reservation.adjusted = true;
+    const by = (owed ?? 0n) - reservation.charged;
+    this.#charge(reservation, by, 0n);
+    return { status: 'adjusted', by };
+  }
+
+  beat(owner: number, id: string, owed: Nano): void {
+    const reservation = this.#reservations.get(id);
+    if (reservation?.state === 'pending' && reservation.owner === owner) reservation.progress = owed;
+  }
+
+  recover(owner: number): string[] {
+    const left = [...this.#reservations].filter(([, { state, owner: whose }]) => state === 'pending' && whose === owner);
+    for (const [, reservation] of left) {
+      reservation.taken = true;
+      this.#end(reservation, reservation.progress);
+    }
+    return left.map(([id]) => id).toSorted();
+  }
+
+  expire(): string[] {
+    const pending = [...this.#reservations].filter(([, { state }]) => state === 'pending');
+    for (const [, reservation] of pending) {
+      reservation.taken = true;
+      this.#end(reservation, undefined);
+      reservation.state = 'expired';
+    }
+    return pending.map(([id]) => id).toSorted();
+  }
+
+  #end(reservation: Reservation, owed: Nano | undefined): unknown {
+    reservation.state = owed === undefined ? 'voided' : 'posted';
+    this.#charge(reservation, owed ?? 0n, -reservation.amount);
+    if (reservation.claim !== undefined && owed === undefined) this.#claims.delete(reservation.claim);
+    else if (reservation.claim !== undefined) this.#claims.set(reservation.claim, { call: this.#idOf(reservation), state: 'done' });
+    if (owed === undefined) return { status: 'voided' };
+    const posted = owed < reservation.amount ? owed : reservation.amount;
+    return { status: 'posted', posted, overage: owed - posted };
+  }
+
+  #idOf(reservation: Reservation): string {
+    return [...this.#reservations].find(([, other]) => other === reservation)?.[0] ?? '';
+  }
+
+  #charge(reservation: Reservation, used: Nano, pending: Nano): void {
+    reservation.charged += used;
+    for (const held of [this.#of(reservation.account), this.keys.get(reservation.key)]) {
+      if (!held) continue;
+      held.used += used;
+      held.pending += pending;
+    }
+  }
+
+  #of(account: string): Sums {
+    const held = this.accounts.get(account) ?? { total: 0n, used: 0n, pending: 0n };
+    this.accounts.set(account, held);
+    return held;
+  }
+}
+
+const account = fc.constantFrom('x', 'y');
+const owner = fc.constantFrom(0, 1);
+const anyQuote = fc.tuple(fc.bigInt(0n, 400n), fc.bigInt(0n, 400n)).map(([least, more]) => quote(least, least + more));
+const owed = fc.bigInt(0n, 900n);
+/** Steps that share a turn, and so a transaction. */
+const step = fc.oneof(
+  { weight: 2, arbitrary: fc.record({ type: fc.constant('credit' as const), account, amount: fc.bigInt(1n, 500n), reference: fc.constantFrom(undefined, 'p', 'q') }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      type: fc.constant('reserve' as const), account, owner,
+      key: fc.constantFrom('capped', 'free', 'unknown'),
+      claim: fc.constantFrom(undefined, undefined, 'c', 'd'),
+      quotes: fc.array(anyQuote, { minLength: 1, maxLength: 3 }),
+    }),
+  },
+  { weight: 6, arbitrary: fc.record({ type: fc.constant('settle' as const), which: fc.nat(12), amount: fc.option(owed, { nil: undefined }) }) },
+  { weight: 3, arbitrary: fc.record({ type: fc.constant('beat' as const), owner, which: fc.nat(12), owed }) },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant('recover' as const), owner }) },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant('expire' as const) }) },
+);
+type Step = typeof step extends fc.Arbitrary<infer Of> ? Of : never;
+
+/** How many histories are drawn: more in the long run of the faults. */
+const runs = Number(process.env['HISTORIES'] ?? 60);
+
+let histories = 0;
+
+/** One history: the store and the model are asked the same, and have to answer the same. */
+class History {
+  readonly #stores: readonly Store[];
+  readonly #model = new Model();
+  readonly #prefix: string;
+  /** When it plays, so that nothing of another is old enough to expire with it. */
+  readonly #at: number;
+  readonly #beats: [number, number];
+  #reservations = 0;
+
+  constructor(stores: readonly Store[]) {
+    histories += 1;
+    this.#prefix = `h${histories}-`;
+    this.#at = -1_000_000 + histories;
+    this.#stores = stores;
+    this.#beats = [0, 0];
+  }
+
+  #named(name: string): string {
+    return this.#prefix + name;
+  }
+
+  #store(owner: number): Store {
+    const store = this.#stores[owner];
+    if (!store) throw new RangeError(`there is no store ${owner}`);
+    return store;
+  }
+
+  async begin(): Promise<void> {
+    const store = this.#store(0);
+    for (const name of ['x', 'y']) await store.createAccount({ name: this.#named(name), at: 1 });
+    for (const [name, spendCap] of [['capped', 600n], ['free', undefined]] as const) {
+      const id = `${this.#prefix}${name}`.padStart(16, '-').slice(0, 16);
+      await store.createKey(newKey(id, this.#named('x'), { spendCap }));
+      this.#model.keys.set(id, { cap: spendCap, used: 0n, pending: 0n });
+    }
+  }
+
+  /** What the store answers to a step, and what it should have. */
+  ask(step: Step): [Promise<unknown>, unknown] {
+    const { type } = step;
+    const id = type === 'reserve' || type === 'recover' || type === 'expire' || type === 'credit' ? '' : this.#named(`${step.which}`);
+    switch (type) {
+      case 'credit': {
+        const [name, reference] = [this.#named(step.account), step.reference && this.#named(step.reference)];
+        return [this.#store(0).credit({ account: name, amount: step.amount, kind: 'bonus', reference, at: 1 }), this.#model.credit(name, step.amount, reference)];
+      }
+      case 'reserve': return this.#reserve(step);
+      case 'settle': return [this.#store(0).settle(settlement(id, step.amount)), this.#model.settle(id, step.amount)];
+      case 'beat': {
+        this.#beats[step.owner === 0 ? 0 : 1] += 1;
+        this.#model.beat(step.owner, id, step.owed);
+        return [this.#store(step.owner).beat({ lease: 1000, progress: [progress(id, step.owed)] }), undefined];
+      }
+      case 'recover': return [this.#recover(step.owner), this.#model.recover(step.owner)];
+      case 'expire': return [this.#expire(), this.#model.expire()];
+    }
+  }
+
+  #reserve({ owner: whose, account: whom, key: which, quotes, claim }: Extract<Step, { type: 'reserve' }>): [Promise<unknown>, unknown] {
+    const [id, name] = [this.#named(`${this.#reservations}`), this.#named(whom)];
+    this.#reservations += 1;
+    const key = `${this.#prefix}${which}`.padStart(16, '-').slice(0, 16);
+    const claimed: Claim | undefined = claim && { name: this.#named(claim), fingerprint: 'f', expires: 1e15 };
+    const asked = this.#store(whose).reserve({ id, account: name, key, quotes, claim: claimed, at: this.#at });
+    const answer = asked.then((reserved) => (reserved.status === 'claimed' ? { status: 'claimed', call: reserved.claim.call, state: reserved.claim.state } : reserved));
+    return [answer, this.#model.reserve(id, whose, name, key, quotes, claimed?.name)];
+  }
+
+  async #recover(whose: number): Promise<string[]> {
+    const { owner: name } = this.#store(whose);
+    const beat = (await this.#store(0).owners()).find((each) => each.owner === name)?.beat ?? 0;
+    return (await this.#store(0).recover({ owner: name, beat, limit: 1000, at: 1 })).map(({ id }) => id).toSorted();
+  }
+
+  async #expire(): Promise<string[]> {
+    return [...(await this.#store(0).expire({ before: this.#at + 1, limit: 1000, at: 1 }))].toSorted();
+  }
+
+  async finish(): Promise<void> {
+    for (const [name, balance] of this.#model.accounts) expect(await this.#store(0).balance(name)).toEqual(balance);
+    for (const [id, { used, pending }] of this.#model.keys) expect(await this.#store(0).findKey(id.padEnd(64, '0'))).toMatchObject({ used, pending });
+    for (const whose of [0, 1]) await this.#recover(whose);
+  }
+}
+
+/** Those that read before they write are turns of their own: the store reads in another lane than it writes. */
+function isAlone({ type }: Step): boolean {
+  return type === 'recover' || type === 'expire';
+}
+
+export function testHistories({ opened, store }: Bench): void {
+  describe('any history', () => {
+    it('answers as a ledger in memory would, turn by turn, and leaves sound books', { timeout: 60_000 + runs * 200 }, async () => {
+      // Two owners that have nothing else pending, since a recovery takes all there is.
+      const stores = [await opened().another(), await opened().another()];
+      await fc.assert(
+        fc.asyncProperty(fc.array(fc.array(step, { minLength: 1, maxLength: 4 }), { maxLength: 14 }), async (turns) => {
+          const history = new History(stores);
+          await history.begin();
+          for (const turn of turns) {
+            const together = turn.filter((each) => !isAlone(each));
+            const owners = new Set(together.flatMap((each) => (each.type === 'reserve' || each.type === 'beat' ? [each.owner] : [])));
+            // What two stores are asked at once has no order to compare by.
+            const parts = owners.has(1) ? together.map((each) => [each]) : [together];
+            for (const part of [...parts, ...turn.filter(isAlone).map((each) => [each])]) {
+              const pairs = part.map((each) => history.ask(each));
+              expect(await Promise.all(pairs.map(([answer]) => answer))).toEqual(pairs.map(([, expected]) => expected));
+            }
+          }
+          await history.finish();
+        }),
+        { numRuns: runs },
+      );
+      for (const each of stores) await each.close();
+      const books = await opened().books();
+      expect(books.entries.length).toBeGreaterThan(60);
+      expectSound(books);
+      expect(await store().audit()).toMatchObject({ ok: true, findings: [] });
+    });
+  });
+}
