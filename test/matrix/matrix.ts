@@ -1,0 +1,77 @@
+/** The matrix: what was measured, as it is checked in beside this file and as the README shows it. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { capabilities, groups } from './capabilities.ts';
+import { applies, Broken, judge, type Outcome } from './judge.ts';
+import { openQuartet, wires, type Wire } from '../support/quartet.ts';
+
+/** Outcomes by capability, client and wire; a cell with nothing to cross is missing. */
+export type Matrix = Readonly<Record<string, Readonly<Record<string, Readonly<Record<string, Outcome>>>>>>;
+
+export interface Measured {
+  readonly matrix: Matrix;
+  /** What was lost in silence. */
+  readonly broken: readonly string[];
+}
+
+export async function measure(): Promise<Measured> {
+  const quartet = await openQuartet();
+  const broken: string[] = [];
+  const matrix: Record<string, Record<string, Record<string, Outcome>>> = {};
+  for (const capability of capabilities) {
+    for (const client of wires) {
+      for (const wire of wires.filter((name) => applies(capability, client, name))) {
+        try {
+          const row = (matrix[capability.name] ??= {});
+          (row[client] ??= {})[wire] = await judge(quartet, capability, client, wire);
+        } catch (thrown) {
+          broken.push(thrown instanceof Broken ? thrown.message : `${capability.name}, ${client} to ${wire}: ${String(thrown)}`);
+        }
+      }
+    }
+  }
+  await quartet.close();
+  return { matrix, broken };
+}
+
+const file = new URL('matrix.json', import.meta.url);
+const readme = new URL('../../README.md', import.meta.url);
+const marks: Readonly<Record<Outcome, string>> = { works: '●', approximated: '◐', lost: '○', refused: '×' };
+const [opening, closing] = ['<!-- matrix -->', '<!-- /matrix -->'];
+
+export function readMatrix(): Matrix {
+  return JSON.parse(readFileSync(file, 'utf8'));
+}
+
+export function writeMatrix(matrix: Matrix): void {
+  writeFileSync(file, `${JSON.stringify(matrix, undefined, 2)}\n`);
+}
+
+function rowOf(name: string, matrix: Matrix): string {
+  const cell = (client: Wire): string => {
+    const row = matrix[name]?.[client];
+    return row ? `\`${wires.map((wire) => (row[wire] ? marks[row[wire]] : '·')).join('')}\`` : '';
+  };
+  return `| ${name} | ${wires.map(cell).join(' | ')} |`;
+}
+
+/** The table of the README, from what is checked in. */
+export function tableOf(matrix: Matrix): string {
+  const head = [`| client → | ${wires.join(' | ')} |`, `|---|${wires.map(() => ':-:|').join('')}`];
+  const body = Object.entries(groups).flatMap(([group, rows]) => [`| **${group}** | | | | |`, ...rows.filter(({ name }) => name in matrix).map(({ name }) => rowOf(name, matrix))]);
+  return [...head, ...body].join('\n');
+}
+
+/** The README with the table between its marks. */
+export function withTable(text: string, matrix: Matrix): string {
+  const [start, end] = [text.indexOf(opening), text.indexOf(closing)];
+  if (start < 0 || end < start) throw new Error(`README.md has no place for the matrix: ${opening} … ${closing}`);
+  return `${text.slice(0, start)}${opening}\n${tableOf(matrix)}\n${text.slice(end)}`;
+}
+
+export function readReadme(): string {
+  return readFileSync(readme, 'utf8');
+}
+
+export function writeReadme(text: string): void {
+  writeFileSync(readme, text);
+}

@@ -1,0 +1,204 @@
+/**
+ * A reply as a client of each family puts it together, whole or from a stream, without any code of the gateway's:
+ * the JSON body the stream amounts to, and what it says.
+ */
+import { createParser } from 'eventsource-parser';
+import type { Wire } from './replaying-vendor.ts';
+
+export type Json = Record<string, unknown>;
+
+export function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export function objects(value: unknown): Json[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** The parsed data of a stream's events; what is no JSON is left out. */
+export function dataOf(stream: string): Json[] {
+  const events: Json[] = [];
+  const parser = createParser({
+    onEvent: ({ data }) => {
+      const value: unknown = data.startsWith('{') ? JSON.parse(data) : undefined;
+      if (isObject(value)) events.push(value);
+    },
+  });
+  parser.feed(stream);
+  return events;
+}
+
+/** One object grown by a delta: texts are joined, lists go by the `index` of their members. */
+function grow(whole: Json, delta: Json): Json {
+  for (const [name, value] of Object.entries(delta)) {
+    const old = whole[name];
+    if (typeof old === 'string' && typeof value === 'string' && !['id', 'type', 'role', 'name'].includes(name)) whole[name] = old + value;
+    else if (isObject(old) && isObject(value)) grow(old, value);
+    else if (Array.isArray(value)) whole[name] = growList(Array.isArray(old) ? old : [], value);
+    else if (value !== null || old === undefined) whole[name] = value;
+  }
+  return whole;
+}
+
+function growList(list: unknown[], added: readonly unknown[]): unknown[] {
+  for (const value of added) {
+    const index = isObject(value) ? value['index'] : undefined;
+    const known = typeof index === 'number' ? list.find((each) => isObject(each) && each['index'] === index) : undefined;
+    if (isObject(known) && isObject(value)) grow(known, value);
+    else list.push(isObject(value) ? structuredClone(value) : value);
+  }
+  return list;
+}
+
+function wholeChat(events: readonly Json[]): Json {
+  const choices = new Map<unknown, Json>();
+  const whole: Json = {};
+  for (const { choices: told, ...rest } of events) {
+    Object.assign(whole, rest);
+    for (const { index, delta, finish_reason: reason, logprobs } of objects(told)) {
+      const choice = choices.get(index) ?? { index, message: {}, finish_reason: null };
+      choices.set(index, choice);
+      if (isObject(delta) && isObject(choice['message'])) grow(choice['message'], delta);
+      if (isObject(logprobs)) choice['logprobs'] = grow(isObject(choice['logprobs']) ? choice['logprobs'] : {}, logprobs);
+      if (reason) choice['finish_reason'] = reason;
+    }
+  }
+  // The place of a call in a stream is none of the whole message's.
+  for (const { message } of choices.values()) if (isObject(message)) for (const call of objects(message['tool_calls'])) delete call['index'];
+  return { ...whole, choices: [...choices.values()] };
+}
+
+function wholeMessage(events: readonly Json[]): Json {
+  let message: Json = {};
+  const blocks = new Map<unknown, Json>();
+  const inputs = new Map<unknown, string>();
+  for (const { type, index, message: started, content_block: opened, delta, usage } of events) {
+    if (type === 'message_start' && isObject(started)) message = { ...started };
+    if (type === 'content_block_start' && isObject(opened)) blocks.set(index, structuredClone(opened));
+    const block = blocks.get(index);
+    if (type === 'content_block_delta' && block && isObject(delta)) {
+      const { type: kind, partial_json: json, citation, ...said } = delta;
+      if (kind === 'input_json_delta') inputs.set(index, (inputs.get(index) ?? '') + text(json));
+      else if (kind === 'citations_delta') block['citations'] = [...objects(block['citations']), citation];
+      else grow(block, said);
+    }
+    if (type === 'message_delta' && isObject(delta)) message = { ...message, ...delta, usage: { ...(isObject(message['usage']) ? message['usage'] : {}), ...(isObject(usage) ? usage : {}) } };
+  }
+  for (const [index, json] of inputs) {
+    const block = blocks.get(index);
+    if (block) block['input'] = JSON.parse(json || '{}');
+  }
+  return { ...message, content: [...blocks.values()] };
+}
+
+/** Adds a part of a chunk: a text that goes on with the last one's is one with it. */
+function joinPart(parts: readonly Json[], part: Json): Json[] {
+  const last = parts.at(-1);
+  const goesOn = typeof last?.['text'] === 'string' && typeof part['text'] === 'string' && last['thought'] === part['thought'] && last['thoughtSignature'] === undefined;
+  return goesOn ? [...parts.slice(0, -1), { ...last, ...part, text: text(last['text']) + text(part['text']) }] : [...parts, part];
+}
+
+function wholeGeneration(events: readonly Json[]): Json {
+  const whole: Json = {};
+  const candidates = new Map<unknown, Json>();
+  for (const { candidates: told, ...rest } of events) {
+    Object.assign(whole, rest);
+    for (const { index = 0, content, ...others } of objects(told)) {
+      const candidate = candidates.get(index) ?? { index, content: { role: 'model', parts: [] } };
+      candidates.set(index, candidate);
+      const parts = isObject(content) ? objects(content['parts']) : [];
+      if (isObject(candidate['content'])) candidate['content']['parts'] = parts.reduce(joinPart, objects(candidate['content']['parts']));
+      Object.assign(candidate, others);
+    }
+  }
+  return candidates.size > 0 ? { ...whole, candidates: [...candidates.values()] } : whole;
+}
+
+/** The body a stream amounts to. */
+export function wholeOf(client: Wire, stream: string): Json {
+  const events = dataOf(stream);
+  if (client === 'chat-completions') return wholeChat(events);
+  if (client === 'messages') return wholeMessage(events);
+  if (client === 'generate-content') return wholeGeneration(events);
+  const last = events.findLast(({ type }) => /^response\.(completed|incomplete|failed)$/.test(text(type)));
+  return isObject(last?.['response']) ? last['response'] : {};
+}
+
+export interface SaidCall {
+  readonly id: unknown;
+  readonly name: unknown;
+  /** Parsed arguments, or the text of a custom tool's input. */
+  readonly input: unknown;
+}
+
+/** What the first candidate of a reply says. */
+export interface Heard {
+  readonly text: string;
+  readonly reasoning: string;
+  readonly refusal: string;
+  readonly calls: readonly SaidCall[];
+  /** Why it ended, in the family's own word. */
+  readonly reason: unknown;
+}
+
+function parsed(json: unknown): unknown {
+  return JSON.parse(text(json) || '{}');
+}
+
+function heardChat({ choices }: Json): Heard {
+  const [{ message, finish_reason: reason } = {}] = objects(choices);
+  const said = isObject(message) ? message : {};
+  const calls = objects(said['tool_calls']).map(({ id, function: called, custom }) => {
+    if (isObject(custom)) return { id, name: custom['name'], input: custom['input'] };
+    return { id, name: isObject(called) ? called['name'] : undefined, input: parsed(isObject(called) ? called['arguments'] : '') };
+  });
+  return { text: text(said['content']), reasoning: text(said['reasoning_content'] ?? said['reasoning']), refusal: text(said['refusal']), calls, reason };
+}
+
+function heardResponse({ output, status, incomplete_details: details }: Json): Heard {
+  const items = objects(output);
+  const parts = items.flatMap((item) => (item['type'] === 'message' ? objects(item['content']) : []));
+  const join = (list: readonly Json[], type: string, field: string): string => list.map((each) => (each['type'] === type ? text(each[field]) : '')).join('');
+  const calls = items.flatMap(({ type, call_id: id, name, arguments: json, input }) => {
+    if (type === 'function_call') return [{ id, name, input: parsed(json) }];
+    return type === 'custom_tool_call' ? [{ id, name, input }] : [];
+  });
+  const summaries = items.flatMap((item) => (item['type'] === 'reasoning' ? [...objects(item['summary']), ...objects(item['content'])] : []));
+  return {
+    text: join(parts, 'output_text', 'text'),
+    reasoning: summaries.map((part) => text(part['text'])).join(''),
+    refusal: join(parts, 'refusal', 'refusal'),
+    calls,
+    reason: isObject(details) ? details['reason'] : status,
+  };
+}
+
+function heardMessage({ content, stop_reason: reason }: Json): Heard {
+  const blocks = objects(content);
+  const join = (type: string, field: string): string => blocks.map((block) => (block['type'] === type ? text(block[field]) : '')).join('');
+  const calls = blocks.flatMap(({ type, id, name, input }) => (type === 'tool_use' ? [{ id, name, input }] : []));
+  return { text: join('text', 'text'), reasoning: join('thinking', 'thinking'), refusal: '', calls, reason };
+}
+
+function heardGeneration({ candidates }: Json): Heard {
+  const [{ content, finishReason: reason } = {}] = objects(candidates);
+  const parts = isObject(content) ? objects(content['parts']) : [];
+  const join = (thought: boolean): string => parts.map((part) => (Boolean(part['thought']) === thought ? text(part['text']) : '')).join('');
+  const calls = parts.flatMap(({ functionCall: call }) => (isObject(call) ? [{ id: call['id'], name: call['name'], input: call['args'] ?? {} }] : []));
+  return { text: join(false), reasoning: join(true), refusal: '', calls, reason };
+}
+
+const listeners: Readonly<Record<Wire, (reply: Json) => Heard>> = {
+  'chat-completions': heardChat,
+  responses: heardResponse,
+  messages: heardMessage,
+  'generate-content': heardGeneration,
+};
+
+export function hear(client: Wire, reply: Json): Heard {
+  return listeners[client](reply);
+}

@@ -1,0 +1,150 @@
+/**
+ * A gateway before a strict vendor of each text wire, with two models on each: a plain one that takes all sampling, and
+ * one that reasons (and, where a vendor has one, one that draws). Each model is reached by its own wire alone, so that a client of any family is translated to it.
+ */
+import { z } from 'zod';
+import { checkModel, definePlugin, type End, type Endpoint, type ModelFacts, type PluginFactory } from '../../core/index.ts';
+import { apiKeyHeader } from '../../plugins/auth/api-key-header.ts';
+import { bearer } from '../../plugins/auth/bearer.ts';
+import { googleApiKey } from '../../plugins/auth/google-api-key.ts';
+import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
+import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
+import { messages } from '../../plugins/protocols/messages/index.ts';
+import { responses } from '../../plugins/protocols/responses/index.ts';
+import { balance } from '../../plugins/meters/balance/index.ts';
+import { preferences } from '../../plugins/routing/preferences.ts';
+import { startGateway, type TestGateway } from './gateway.ts';
+import { wires, type Wire } from './replaying-vendor.ts';
+import { startQuartetVendors, type QuartetVendors } from './quartet-vendors.ts';
+
+export { wires, type Wire };
+export type Kind = 'plain' | 'thinking' | 'drawing';
+
+type Facts = Partial<ModelFacts> & { readonly id: string; readonly upstream: string };
+
+const seen: ModelFacts['input'] = ['text', 'image', 'audio', 'video', 'pdf'];
+
+const facts: Readonly<Record<Wire, { readonly plain: Facts; readonly thinking: Facts; readonly drawing?: Facts }>> = {
+  'chat-completions': {
+    plain: { id: 'openai/chat-plain', upstream: 'gpt-4o', capabilities: { chatExtras: true, outputLimitField: 'max_completion_tokens' } },
+    thinking: {
+      id: 'openai/chat-thinking', upstream: 'gpt-5',
+      capabilities: { chatExtras: true, outputLimitField: 'max_completion_tokens', sampling: false, reasoning: { style: 'effort', efforts: ['minimal', 'low', 'medium', 'high'] } },
+    },
+  },
+  responses: {
+    plain: { id: 'openai/responses-plain', upstream: 'gpt-4.1', capabilities: { chatExtras: true } },
+    thinking: { id: 'openai/responses-thinking', upstream: 'gpt-5.6-sol', capabilities: { chatExtras: true, sampling: false, reasoning: { style: 'effort', efforts: ['none', 'low', 'medium', 'high', 'xhigh', 'max'] } } },
+  },
+  messages: {
+    plain: { id: 'anthropic/messages-plain', upstream: 'claude-opus-4-5', capabilities: { reasoning: { style: 'budget', efforts: ['low', 'medium', 'high'], budget: { min: 1024 }, canDisable: true } } },
+    thinking: { id: 'anthropic/messages-thinking', upstream: 'claude-sonnet-5', capabilities: { midSystem: true, sampling: false, reasoning: { style: 'adaptive', efforts: ['low', 'medium', 'high', 'xhigh', 'max'], canDisable: true } } },
+  },
+  'generate-content': {
+    plain: { id: 'google/generate-plain', upstream: 'gemini-2.5-flash', capabilities: { reasoning: { style: 'budget', budget: { min: 0, max: 24_576 }, canDisable: true } } },
+    thinking: { id: 'google/generate-thinking', upstream: 'gemini-3-pro-preview', capabilities: { reasoning: { style: 'level', efforts: ['low', 'medium', 'high'], canDisable: false } } },
+    drawing: { id: 'google/generate-drawing', upstream: 'gemini-2.5-flash-image', output: ['text', 'image'] },
+  },
+};
+
+export function modelOf(wire: Wire, kind: Kind = 'plain'): { readonly id: string; readonly upstream: string } {
+  return facts[wire][kind] ?? facts[wire].plain;
+}
+
+const endpoints: Readonly<Record<Wire, (origin: string) => Endpoint>> = {
+  'chat-completions': (origin) => `${origin}/v1/chat/completions`,
+  responses: (origin) => (_target, operation) => `${origin}/v1/responses${operation === 'count' ? '/input_tokens' : ''}`,
+  messages: (origin) => (_target, operation) => `${origin}/v1/messages${operation === 'count' ? '/count_tokens' : ''}`,
+  'generate-content': (origin) => ({ model }, operation, stream) =>
+    `${origin}/v1beta/models/${model.upstream}:${operation === 'count' ? 'countTokens' : stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
+};
+
+/** How each vendor is shown its key. */
+const credentials: Readonly<Record<Wire, (key: string) => Record<string, string>>> = {
+  'chat-completions': (key) => ({ authorization: `Bearer ${key}` }),
+  responses: (key) => ({ authorization: `Bearer ${key}` }),
+  messages: (key) => ({ 'x-api-key': key }),
+  'generate-content': (key) => ({ 'x-goog-api-key': key }),
+};
+
+function houseOf(vendors: QuartetVendors): PluginFactory<z.ZodObject> {
+  return definePlugin({
+    name: 'quartet',
+    options: z.strictObject({}),
+    apply(host) {
+      for (const wire of wires) {
+        const { origin, key } = vendors[wire];
+        const provider = {
+          name: `${wire}-house`,
+          endpoints: { [wire]: endpoints[wire](origin) },
+          sign: <Request extends { headers: Readonly<Record<string, string>> }>(request: Request): Request => ({ ...request, headers: { ...request.headers, ...credentials[wire](key) } }),
+        };
+        host.providers.add(provider);
+        host.catalog.offer(
+          provider,
+          Object.values(facts[wire]).map((known) =>
+            checkModel({ name: known.id, description: 'For tests.', created: '2026-01-01', contextLength: 200_000, outputLimit: 16_000, input: seen, output: ['text'], price: { input: '1', output: '2' }, ...known }),
+          ),
+        );
+      }
+    },
+  });
+}
+
+/** A call as it went: what the client got, what its vendor was sent, and how it ended. */
+export interface Crossing {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The last request the vendor was sent by this call; undefined where it was sent none. */
+  readonly sent: unknown;
+  readonly end: End;
+}
+
+export interface Quartet {
+  readonly gateway: TestGateway;
+  readonly vendors: QuartetVendors;
+  readonly key: string;
+  /** Sends a body of a client's protocol to a model, as it stands. */
+  ask(client: Wire, model: string, body: object, stream?: boolean, headers?: Readonly<Record<string, string>>): Promise<Crossing>;
+  close(): Promise<void>;
+}
+
+/** Where a client of each family calls, and what it shows. */
+export function addressOf(client: Wire, model: string, stream: boolean): string {
+  if (client === 'chat-completions') return '/v1/chat/completions';
+  if (client === 'responses') return '/v1/responses';
+  return client === 'messages' ? '/alpha/v1/messages' : `/beta/v1beta/models/${model}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`;
+}
+
+export async function openQuartet(plugins: readonly ReturnType<PluginFactory<z.ZodObject>>[] = []): Promise<Quartet> {
+  const vendors = await startQuartetVendors();
+  const gateway = await startGateway({
+    timeouts: { firstEvent: 20, reply: 20, idle: 20 },
+    plugins: [bearer(), apiKeyHeader(), googleApiKey(), chatCompletions(), responses({ assistantItems: 'lenient' }), messages(), generateContent(), houseOf(vendors)(), preferences(), balance({ firstCredit: '0' }), ...plugins],
+  });
+  const made: unknown = await gateway.verb('keys create', [], { account: 'tester', credit: '1000' });
+  const key = typeof made === 'object' && made && 'key' in made ? String(made.key) : '';
+  return {
+    gateway, vendors, key,
+    async ask(client, model, body, stream = false, headers = {}) {
+      const ended = gateway.ends.length;
+      const asked = wires.map((wire) => vendors[wire].requests.length);
+      const fields = client === 'generate-content' ? body : { model, ...body, ...(stream ? { stream, ...(client === 'chat-completions' ? { stream_options: { include_usage: true } } : {}) } : {}) };
+      const response = await fetch(gateway.url + addressOf(client, model, stream), {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...(client === 'messages' ? { 'anthropic-version': '2023-06-01' } : {}), ...headers },
+        body: JSON.stringify(fields),
+      });
+      const text = await response.text();
+      const end = (await gateway.ended(ended + 1))[ended];
+      if (!end) throw new Error('no end was observed');
+      const last = wires.flatMap((wire, index) => vendors[wire].requests.slice(asked[index])).at(-1);
+      return { status: response.status, headers: response.headers, text, sent: last && JSON.parse(last.body.toString()), end };
+    },
+    async close() {
+      await gateway.close();
+      await Promise.all(wires.map((wire) => vendors[wire].close()));
+    },
+  };
+}
