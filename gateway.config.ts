@@ -30,7 +30,7 @@ import { vllm } from './plugins/providers/vllm.ts';
 import { xai } from './plugins/providers/xai.ts';
 import { preferences } from './plugins/routing/preferences.ts';
 
-const { PORT, HOST, TOLLGATE_ADMIN_HOST, TOLLGATE_ADMIN_PORT, TOLLGATE_DATA, TOLLGATE_FIRST_BYTE_TIMEOUT } = process.env;
+const { PORT, HOST, TOLLGATE_ADMIN_HOST, TOLLGATE_ADMIN_PORT, TOLLGATE_DATA, TOLLGATE_FIRST_BYTE_TIMEOUT, TOLLGATE_TOP_UP_SECRET } = process.env;
 const port = PORT ? Number(PORT) : 8787;
 const firstByte = TOLLGATE_FIRST_BYTE_TIMEOUT ? { firstEvent: Number(TOLLGATE_FIRST_BYTE_TIMEOUT), reply: Number(TOLLGATE_FIRST_BYTE_TIMEOUT) } : {};
 
@@ -67,7 +67,7 @@ export default defineConfig({
     // The `provider` object of a request.
     preferences(),
     // Who pays, and who watches.
-    balance(),
+    balance({ topUps: TOLLGATE_TOP_UP_SECRET === undefined ? undefined : { secret: TOLLGATE_TOP_UP_SECRET } }),
     prometheus(),
     callLog(),
     // Turns new calls away before the gateway is of no use to anyone.

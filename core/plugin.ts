@@ -19,7 +19,7 @@ export interface RouteRequest {
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** The parsed JSON body of a POST, PUT or PATCH; undefined otherwise. */
+  /** The parsed JSON body of a POST, PUT or PATCH; undefined where there is none. */
   readonly body: unknown;
   /** The same body as it was sent, for what is signed. */
   readonly text: string;

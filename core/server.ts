@@ -239,6 +239,7 @@ async function routeRequest(context: Koa.Context & { params: Record<string, stri
 
 /** The JSON body of a plugin's own route. koa-body is loaded with the first one, since most gateways have none. */
 async function readRouteBody(context: Koa.Context): Promise<Pick<RouteRequest, 'body' | 'text'>> {
+  if (!context.request.length && context.get('transfer-encoding') === '') return { body: undefined, text: '' };
   const { koaBody } = await import('koa-body');
   try {
     await koaBody({ json: true, urlencoded: false, text: false, multipart: false, jsonLimit: '1mb', includeUnparsed: true })(context, async () => undefined);

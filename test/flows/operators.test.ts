@@ -1,0 +1,243 @@
+/** The gateway as an operator runs it: a process of its own, its admin API, and the command line beside it. */
+import { createHmac } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { makeDataFolder, runVerb, startProcess, type RunningGateway } from '../support/process.ts';
+
+const data = makeDataFolder();
+const topUpSecret = 'what the payment provider signs with';
+const environment = { TOLLGATE_DATA: data, TOLLGATE_TOP_UP_SECRET: topUpSecret };
+
+let gateway: RunningGateway;
+let door: string;
+let secret: string;
+beforeAll(async () => {
+  gateway = await startProcess(environment);
+  door = /door: (http:\S+),/.exec(gateway.printed())?.[1] ?? '';
+  secret = readFileSync(join(data, 'operator-secret'), 'utf8').trim();
+});
+afterAll(async () => {
+  if (gateway.child.exitCode === null) await gateway.stop('SIGKILL');
+});
+
+interface Told {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+async function admin(method: string, path: string, body?: unknown, key = secret): Promise<Told> {
+  const headers = { authorization: `Bearer ${key}`, ...(body === undefined ? {} : { 'content-type': 'application/json' }) };
+  const response = await fetch(`${door}/admin${path}`, { method, headers, body: body === undefined ? null : JSON.stringify(body) });
+  const text = await response.text();
+  return { status: response.status, body: response.headers.get('content-type')?.includes('json') ? JSON.parse(text) : text };
+}
+
+async function verb(...words: string[]): Promise<unknown> {
+  const { code, output, errors } = await runVerb([...words, '--json'], environment);
+  if (code !== 0) throw new Error(errors);
+  return JSON.parse(output);
+}
+
+const made = z.object({ key: z.string(), id: z.string() });
+
+async function newKey(body: object): Promise<z.output<typeof made>> {
+  return made.parse((await admin('POST', '/keys', body)).body);
+}
+
+function call(key: string, model = 'demo/echo', maxTokens = 20): Promise<Response> {
+  return fetch(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model, max_tokens: maxTokens, messages: [{ role: 'user', content: 'Hello!' }] }),
+  });
+}
+
+async function statusOf(key: string): Promise<number> {
+  return (await call(key)).status;
+}
+
+const soon = { timeout: 10_000, interval: 100 };
+
+describe('the admin API', () => {
+  it('makes an account once, shows it, and lists all in pages', async () => {
+    expect(await admin('POST', '/accounts', { name: 'acme' })).toMatchObject({ status: 201, body: { account: 'acme', balance: '0', total: '0' } });
+    expect(await admin('POST', '/accounts', { name: 'acme' })).toMatchObject({ status: 409, body: { error: { code: 'conflict' } } });
+    await admin('POST', '/accounts', { name: 'beta' });
+    const first = await admin('GET', '/accounts?limit=1');
+    expect(first).toMatchObject({ status: 200, body: { data: [{ account: 'acme' }], next: 'acme' } });
+    expect(await admin('GET', '/accounts?limit=1&after=acme')).toMatchObject({ body: { data: [{ account: 'beta' }] } });
+    expect(await admin('GET', '/accounts/nobody')).toMatchObject({ status: 404, body: { error: { code: 'not_found', message: expect.stringContaining('"nobody"') } } });
+  });
+
+  it('adds credit by kind, once for one reference', async () => {
+    const order = { account: 'acme', amount: '2.5', kind: 'gift-card', reference: 'card-1' };
+    expect(await admin('POST', '/credits', order)).toMatchObject({ status: 201, body: { status: 'credited', total: '2.5' } });
+    expect(await admin('POST', '/credits', order)).toMatchObject({ status: 200, body: { status: 'already_credited', total: '2.5' } });
+    expect(await admin('POST', '/credits', { ...order, amount: '3' })).toMatchObject({ status: 409, body: { error: { param: 'reference' } } });
+    await admin('POST', '/credits', { account: 'acme', amount: '1' });
+    expect(await admin('GET', '/accounts/acme')).toMatchObject({ body: { balance: '3.5', credits: { 'top-up': '1', bonus: '0', 'gift-card': '2.5' } } });
+    expect(await admin('GET', '/credits?account=acme')).toMatchObject({
+      body: { data: [{ amount: '2.5', kind: 'gift-card', reference: 'card-1' }, { amount: '1', kind: 'top-up', reference: null }], next: null },
+    });
+  });
+
+  it('makes a key whose secret is shown this once, and shows all but the secret after that', async () => {
+    const { status, body } = await admin('POST', '/keys', { account: 'acme', name: 'laptop' });
+    expect(status).toBe(201);
+    const { key, id } = made.parse(body);
+    expect(await statusOf(key)).toBe(200);
+    const listed = await admin('GET', '/keys?account=acme');
+    expect(listed).toMatchObject({ body: { data: [{ id, name: 'laptop', lastFour: key.slice(-4), limits: { spendCap: null, models: null, expires: null } }] } });
+    expect(JSON.stringify(listed)).not.toContain(key);
+    expect(await admin('GET', `/keys/${key.slice(-4)}`)).toMatchObject({ body: { id } });
+  });
+
+  it('disables a key without a restart, and takes it again', async () => {
+    const { key, id } = await newKey({ account: 'acme' });
+    expect(await statusOf(key)).toBe(200);
+    expect(await admin('PATCH', `/keys/${id}`, { disabled: true })).toMatchObject({ status: 200, body: { disabled: true } });
+    await expect.poll(() => statusOf(key), soon).toBe(401);
+    await admin('PATCH', `/keys/${id}`, { disabled: false });
+    await expect.poll(() => statusOf(key), soon).toBe(200);
+  });
+
+  it('rotates a key: the new secret has its limits, the old one works until the overlap is over', async () => {
+    const { key, id } = await newKey({ account: 'acme', name: 'robot', limits: { models: ['demo/*'] } });
+    const rotated = await admin('POST', `/keys/${id}/rotate`, { overlap: 3600 });
+    expect(rotated).toMatchObject({ status: 201, body: { name: 'robot', limits: { models: ['demo/*'] } } });
+    const next = made.parse(rotated.body);
+    expect([await statusOf(key), await statusOf(next.key)]).toEqual([200, 200]);
+    expect(await admin('POST', `/keys/${id}/rotate`)).toMatchObject({ status: 409 });
+    await admin('POST', `/keys/${next.id}/rotate`);
+    await expect.poll(() => statusOf(next.key), soon).toBe(401);
+  });
+
+  it.each<[string, string, unknown, string]>([
+    ['POST', '/accounts', { name: 'a b' }, 'name'],
+    ['POST', '/accounts', { name: 'x', admin: true }, 'admin'],
+    ['POST', '/credits', { account: 'acme', amount: '0' }, 'amount'],
+    ['POST', '/credits', { account: 'acme', amount: 5 }, 'amount'],
+    ['POST', '/credits', { account: 'acme', amount: '5', kind: 'gift' }, 'kind'],
+    ['POST', '/keys', { account: 'acme', limits: { spend: '5' } }, 'spend'],
+    ['POST', '/keys', { account: 'acme', limits: { expires: 'tomorrow' } }, 'limits.expires'],
+    ['POST', '/keys', { account: 'acme', kind: 'operator' }, 'account'],
+    ['PATCH', '/keys/x', { account: 'other' }, 'account'],
+    ['GET', '/accounts?limit=0', undefined, 'limit'],
+    ['GET', '/usage?by=colour', undefined, 'by'],
+    ['GET', '/usage?format=xml', undefined, 'format'],
+  ])('%s %s %j is refused by the name of the field', async (method, path, body, param) => {
+    const { status, body: told } = await admin(method, path, body);
+    expect([status, told]).toMatchObject([400, { error: { code: 'invalid_request', param: expect.stringContaining(param) } }]);
+  });
+
+  it('opens to gateway keys too, which are refused where money is spent and seen', async () => {
+    const { key, id } = await newKey({ kind: 'operator', name: 'second operator' });
+    expect(key).toMatch(/^gw-/);
+    expect((await admin('GET', '/accounts', undefined, key)).status).toBe(200);
+    expect(await statusOf(key)).toBe(403);
+    const balance = await fetch(`${gateway.url}/v1/user/balance`, { headers: { authorization: `Bearer ${key}` } });
+    expect([balance.status, await balance.json()]).toEqual([401, { error: 'unauthenticated', is_active: false }]);
+    await admin('PATCH', `/keys/${id}`, { disabled: true });
+    await expect.poll(async () => (await admin('GET', '/accounts', undefined, key)).status, soon).toBe(401);
+  });
+
+  it('is shut to user keys on every route', async () => {
+    const { key } = await newKey({ account: 'acme' });
+    const routes = [
+      ['GET', '/accounts'], ['POST', '/accounts'], ['GET', '/accounts/acme'], ['GET', '/credits'], ['POST', '/credits'], ['GET', '/keys'], ['POST', '/keys'],
+      ['GET', '/keys/x'], ['PATCH', '/keys/x'], ['POST', '/keys/x/rotate'], ['GET', '/usage'], ['GET', '/entries'], ['GET', '/reservations'], ['GET', '/audit'],
+    ] as const;
+    for (const [method, path] of routes) {
+      expect((await admin(method, path, method === 'GET' ? undefined : {}, key)).status, `${method} ${path}`).toBe(403);
+      expect((await fetch(`${gateway.url}/admin${path}`, { method, headers: { authorization: `Bearer ${secret}` } })).status, `${method} ${path} in public`).toBe(404);
+    }
+  });
+
+  it('sums up usage by key, model and day, in JSON and as CSV, and shows the books', async () => {
+    const { key, id } = await newKey({ account: 'acme' });
+    await (await call(key)).text();
+    const today = new Date().toISOString().slice(0, 10);
+    const row = { key: id, model: 'demo/echo', day: expect.stringMatching(/^20/), calls: 1, cost: expect.any(String) };
+    expect(await admin('GET', `/usage?key=${id}`)).toMatchObject({ status: 200, body: { by: ['key', 'model', 'day'], data: [row] } });
+    expect((await admin('GET', `/usage?key=${id}&format=csv`)).body).toMatch(new RegExp(`^key,model,day,calls,input,output,cost\r\n${id},demo/echo,${today.slice(0, 8)}\\d\\d,1,\\d+,\\d+,[\\d.]+\r\n$`));
+    expect(await admin('GET', `/entries?key=${id}`)).toMatchObject({ body: { data: [{ kind: 'reserve' }, { kind: 'post', key: id }] } });
+    expect((await admin('GET', '/entries?account=acme&kind=credit&format=csv')).body).toMatch(/^number,at,kind,[^]*card-1/);
+    expect(await admin('GET', '/reservations')).toMatchObject({ body: { data: [], next: null, totals: { calls: 0, amount: '0' } } });
+    expect(await admin('GET', '/audit')).toMatchObject({ status: 200, body: { ok: true, broken: 0, findings: [] } });
+  });
+});
+
+describe('limits of a key', () => {
+  it('on its models are held before anything is reserved', async () => {
+    const { key } = await newKey({ account: 'acme', limits: { models: ['openai/*'] } });
+    const response = await call(key);
+    expect([response.status, await response.json()]).toMatchObject([403, { error: { code: 'permission_denied', param: 'model', message: expect.stringContaining('openai/*') } }]);
+  });
+
+  it('on its time are held when it is shown', async () => {
+    const { key } = await newKey({ account: 'acme', limits: { expires: '2026-01-01' } });
+    const response = await call(key);
+    expect([response.status, await response.json()]).toMatchObject([401, { error: { code: 'invalid_api_key', message: expect.stringContaining('expired at 2026-01-01') } }]);
+    const balance = await fetch(`${gateway.url}/v1/user/balance`, { headers: { authorization: `Bearer ${key}` } });
+    expect([balance.status, await balance.json()]).toEqual([401, { error: 'unauthenticated', is_active: false }]);
+  });
+
+  it('on its spending are held by the ledger, whatever the account has', async () => {
+    const { key, id } = await newKey({ account: 'acme', limits: { spendCap: '0.000000001' } });
+    const response = await call(key);
+    expect([response.status, await response.json()]).toMatchObject([402, { error: { code: 'insufficient_quota', message: expect.stringContaining(`the key ${id} has 0.000000001 USD left`) } }]);
+    await admin('PATCH', `/keys/${id}`, { limits: { spendCap: null } });
+    expect(await statusOf(key)).toBe(200);
+  });
+});
+
+describe('the command line beside it', () => {
+  it('does the same: accounts, keys, limits, credit, usage', async () => {
+    expect(await verb('accounts', 'create', 'gamma')).toMatchObject({ account: 'gamma', balance: '0' });
+    expect(await verb('credit', 'add', 'gamma', '3', '--kind', 'bonus', '--reference', 'welcome-gamma')).toMatchObject({ status: 'credited', total: '3' });
+    expect(await verb('credit', 'add', 'gamma', '3', '--kind', 'bonus', '--reference', 'welcome-gamma')).toMatchObject({ status: 'already_credited', total: '3' });
+    const { key, id } = made.parse(await verb('keys', 'create', '--account', 'gamma', '--name', 'cli', '--spend-cap', '2', '--models', 'demo/echo,openai/*'));
+    expect(await statusOf(key)).toBe(200);
+    expect(await verb('keys', 'limit', id, '--models', 'none', '--expires', '2030-01-01')).toMatchObject({
+      limits: { spendCap: '2', models: null, expires: '2030-01-01T00:00:00.000Z' },
+    });
+    expect(await verb('keys', 'list', '--account', 'gamma')).toMatchObject([{ id, name: 'cli', account: 'gamma' }]);
+    expect(await verb('usage', '--key', id, '--by', 'model')).toMatchObject([{ model: 'demo/echo', calls: 1 }]);
+    expect((await runVerb(['usage', '--account', 'gamma', '--by', 'account', '--csv'], environment)).output).toMatch(/^account,calls,input,output,cost\r\ngamma,1,\d+,\d+,[\d.]+\n$/);
+    const next = made.parse(await verb('keys', 'rotate', id, '--overlap', '0'));
+    expect(await statusOf(next.key)).toBe(200);
+    await expect.poll(() => statusOf(key), soon).toBe(401);
+    await verb('keys', 'disable', next.id);
+    await expect.poll(() => statusOf(next.key), soon).toBe(401);
+  }, 60_000);
+
+  it('tells what is wrong in one line', async () => {
+    const { code, errors } = await runVerb(['keys', 'limit', 'nobody', '--spend-cap', 'lots'], environment);
+    expect([code, errors]).toEqual([1, expect.stringMatching(/^tollgate keys limit: limits\.spendCap: not an amount in USD.*\n$/)]);
+  });
+});
+
+describe('the top-up webhook', () => {
+  const body = JSON.stringify({ account: 'acme', amount: '10', reference: 'payment-1' });
+
+  function post(text: string, signature: string): Promise<Response> {
+    return fetch(`${gateway.url}/webhooks/top-up`, { method: 'POST', headers: { 'content-type': 'application/json', 'tollgate-signature': signature }, body: text });
+  }
+
+  it('credits what is signed, once, and nothing that is forged', async () => {
+    const time = Math.floor(Date.now() / 1000);
+    const signature = `t=${time},v1=${createHmac('sha256', topUpSecret).update(`${time}.${body}`).digest('hex')}`;
+    expect((await post(body, signature.replace(/.{4}$/, '0000'))).status).toBe(403);
+    expect((await post(body.replace('10', '99'), signature)).status).toBe(403);
+    const told = await Promise.all(Array.from({ length: 10 }, async () => (await post(body, signature)).text()));
+    expect([told.filter((text) => text.includes('"credited"')).length, told.filter((text) => text.includes('"already_credited"')).length]).toEqual([1, 9]);
+    expect(await admin('GET', '/credits?account=acme')).toMatchObject({ body: { data: expect.arrayContaining([expect.objectContaining({ reference: 'payment-1', amount: '10' })]) } });
+  });
+
+  it('keeps the gateway from starting with an empty secret', async () => {
+    const { code, errors } = await runVerb(['start'], { ...environment, TOLLGATE_TOP_UP_SECRET: '' });
+    expect([code, errors]).toEqual([1, expect.stringContaining('the secret of top-ups has to have at least 32 characters')]);
+  });
+});
