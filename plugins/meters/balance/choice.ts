@@ -1,0 +1,35 @@
+/** Which database keeps the ledger: a file beside the gateway, or a PostgreSQL that several machines share. */
+import { join } from 'node:path';
+import { z } from 'zod';
+import { openSqlite } from './sqlite/open.ts';
+import type { GroupListener } from './sqlite/thread.ts';
+import type { Store } from './store.ts';
+
+const missing = 'the address of the database, postgres://user:password@host:5432/name; it holds a password, so read it from the environment';
+
+export const storeOptions = z.discriminatedUnion('kind', [
+  z.strictObject({
+    kind: z.literal('sqlite'),
+    /** `ledger.db` in the data folder unless given. */
+    file: z.string().min(1).optional(),
+  }),
+  z.strictObject({
+    kind: z.literal('postgres'),
+    /** Never told again, in no log and no error. */
+    url: z.string(missing).refine((url) => /^postgres(ql)?:/.test(url) && URL.canParse(url), missing),
+    /** Connections of each process that read; one more writes. */
+    connections: z.int().positive().default(4),
+  }),
+]);
+
+export type StoreOptions = z.output<typeof storeOptions>;
+
+export async function openStore(options: StoreOptions, dataFolder: string, onGroup?: GroupListener): Promise<Store> {
+  const told = onGroup ? { onGroup } : {};
+  if (options.kind === 'postgres') {
+    // Read when it is wanted: most gateways have no use for its client.
+    const { openPostgres } = await import('./postgres/open.ts');
+    return openPostgres({ url: options.url, connections: options.connections, ...told });
+  }
+  return openSqlite({ file: options.file ?? join(dataFolder, 'ledger.db'), ...told });
+}
