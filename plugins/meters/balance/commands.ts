@@ -82,10 +82,10 @@ const listAccountsWork: Work = async (store) => {
 
 const usageWork: Work = async (store, _, { csv, ...options }) => {
   const query = read(usageQuery, options);
-  const { by, data } = await usage(store, query);
+  const { data } = await usage(store, query);
   if (csv === true) return { json: data, text: (await usageCsv(store, query)).trimEnd() };
   const lines = data.map(({ calls, input, output, cost, ...row }) => `${Object.values(row).join('  ')}  ${calls} calls, ${input} tokens in, ${output} out, ${cost} USD`.trim());
-  return { json: data, text: lines.join('\n') || `No usage${by.length > 0 ? ` by ${by.join(', ')}` : ''}.` };
+  return { json: data, text: lines.join('\n') || 'There is no usage.' };
 };
 
 interface Verb extends Omit<Command, 'run'> {
