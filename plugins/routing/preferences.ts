@@ -1,17 +1,23 @@
 /**
- * The caller's own routing: the `provider` object of a request. It filters and orders the targets the catalogue
- * gives, by name and by price; what needs knowledge of latency or load is refused until a plugin has it.
+ * The caller's own routing: the `provider` object of a request. It adds the models to fall back to, and leaves out and
+ * puts in front what the caller names; ranking by price or speed is the work of the plugin that has the name of it.
  */
 import { z } from 'zod';
-import { definePlugin, GatewayError, parseUsd, type Preferences, type Target } from '../../core/index.ts';
+import { definePlugin, GatewayError, parseUsd, type Host, type Parsed, type Preferences, type Price, type Target } from '../../core/index.ts';
+import { noPreferences } from '../shared/provider-object.ts';
+import { askedFor, stages } from '../shared/routing/ranking.ts';
 
-function refuse(field: string, value: string): never {
-  throw new GatewayError('unsupported_parameter', `This gateway cannot route by "${value}"; use "priority", "cost", or leave it out.`, { param: `provider.${field}` });
-}
-
-/** Price of a typical call, three parts of input to one of output, to compare targets by. */
-function typicalPrice({ price }: Target): bigint {
-  return 3n * price.input + price.output;
+/** Throws where the wishes contradict each other, or no plugin of this gateway can meet them. */
+function checkRanking(wanted: Preferences, { plugins }: Host): void {
+  const { routing, sort } = wanted;
+  const strategy = askedFor(wanted);
+  if (strategy === undefined) return;
+  const field = routing ? 'routing' : 'sort';
+  if (routing && sort && askedFor({ sort }) !== routing) {
+    throw new GatewayError('invalid_request', `"provider.sort" is "${sort}", and "provider.routing" is "${routing}": send one of the two.`, { param: 'provider.sort' });
+  }
+  if (strategy === 'priority' || plugins.has(strategy)) return;
+  throw new GatewayError('unsupported_parameter', `This gateway cannot route by "${routing ?? sort}": its plugin "${strategy}" is not switched on.`, { param: `provider.${field}` });
 }
 
 function inOrder(targets: readonly Target[], order: readonly string[]): Target[] {
@@ -23,41 +29,53 @@ function isWithin(rate: bigint, most: string | undefined): boolean {
   return most === undefined || rate <= parseUsd(most);
 }
 
-function isAffordable({ price }: Target, limit: NonNullable<Preferences['max_price']>): boolean {
-  return isWithin(price.input, limit.prompt) && isWithin(price.output, limit.completion);
+/** The rates a call of this many bytes may be charged at: it has no more tokens than bytes. */
+function ratesUpTo(bytes: number, price: Price): Pick<Price, 'input' | 'output'>[] {
+  return [price, ...price.tiers.filter(({ above }) => bytes > above)];
 }
 
-/** The targets that the preferences leave, in the order they ask for. Throws where they ask for what is not to be had. */
-export function applyPreferences(targets: readonly Target[], wanted: Preferences): Target[] {
-  if (wanted.routing === 'latency' || wanted.routing === 'balanced') refuse('routing', wanted.routing);
-  if (wanted.sort === 'latency' || wanted.sort === 'throughput') refuse('sort', wanted.sort);
+function isAffordable({ price }: Target, bytes: number, limit: NonNullable<Preferences['max_price']>): boolean {
+  const rates = ratesUpTo(bytes, price);
+  return isWithin(price.request ?? 0n, limit.request) && rates.every(({ input, output }) => isWithin(input, limit.prompt) && isWithin(output, limit.completion));
+}
+
+/** The targets that the wishes leave, those of the caller's order first. */
+function filtered(targets: readonly Target[], { call }: Parsed): Target[] {
+  const { only, ignore, order, max_price: most } = call.preferences;
   const left = targets.filter(
     (target) =>
-      (wanted.only === undefined || wanted.only.includes(target.provider.name)) &&
-      !wanted.ignore?.includes(target.provider.name) &&
-      (wanted.max_price === undefined || isAffordable(target, wanted.max_price)),
+      (only === undefined || only.includes(target.provider.name)) &&
+      !ignore?.includes(target.provider.name) &&
+      (most === undefined || isAffordable(target, call.size.textBytes, most)),
   );
-  const byPrice = wanted.routing === 'cost' || wanted.sort === 'price';
-  const ranked = byPrice ? left.toSorted((first, second) => Number(typicalPrice(first) - typicalPrice(second))) : left;
-  return inOrder(ranked, wanted.order ?? []);
+  return order ? inOrder(left, order) : left;
 }
 
 export const preferences = definePlugin({
   name: 'preferences',
   options: z.strictObject({}),
   apply(host) {
-    host.hooks.route.tapPromise('preferences', async (targets, { call, protocol }) => {
+    const { hooks, catalog } = host;
+    hooks.route.tapPromise({ name: 'preferences', stage: stages.preferences }, async (targets, parsed) => {
+      const { call, protocol } = parsed;
       const wanted = call.preferences;
-      const fallbacks = (wanted.fallback ?? []).map((model) => {
-        const others = host.targetsFor(model, protocol);
-        if (others.length === 0) throw new GatewayError('model_not_found', `The fallback model "${model}" does not exist.`, { param: 'provider.fallback' });
-        return applyPreferences(others, wanted);
+      if (wanted === noPreferences) return targets;
+      checkRanking(wanted, host);
+      const others = new Set(wanted.fallback);
+      others.delete(call.model);
+      const fallbacks = [...others].map((model) => {
+        const found = host.targetsFor(model, protocol);
+        if (found.length === 0) throw catalog.missing(model, 'provider.fallback');
+        return filtered(found, parsed);
       });
-      const left = [applyPreferences(targets, wanted), ...fallbacks].flat();
+      const left = [filtered(targets, parsed), ...fallbacks].flat();
       if (targets.length > 0 && left.length === 0) {
         throw new GatewayError('model_not_found', 'The `provider` object of the request leaves no provider for this model.', { param: 'provider' });
       }
-      return wanted.allow_fallbacks === false ? left.slice(0, 1) : left;
+      return left;
     });
+    hooks.route.tapPromise({ name: 'preferences', stage: stages.limit }, async (targets, { call }) =>
+      call.preferences.allow_fallbacks === false ? targets.slice(0, 1) : targets,
+    );
   },
 });

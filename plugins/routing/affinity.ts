@@ -1,0 +1,57 @@
+/**
+ * Sends the calls of one conversation to the provider, and with the key, that answered the last one: that vendor has
+ * the conversation in its cache, where its input costs a tenth. Health comes before: a target that does not do well
+ * is left, and the conversation moves.
+ */
+import { LRUCache } from 'lru-cache';
+import { z } from 'zod';
+import { definePlugin, type Target } from '../../core/index.ts';
+import { stages } from '../shared/routing/ranking.ts';
+import { conversationOf } from './affinity/conversation.ts';
+
+const options = z.strictObject({
+  /** Bytes of a request below which no vendor caches it. */
+  from: z.int().nonnegative().default(4096),
+  /** Seconds after its last call in which a conversation may still be cached. */
+  keep: z.number().positive().default(3600),
+  /** How many conversations are remembered. */
+  most: z.int().positive().default(50_000),
+});
+
+type Home = Pick<Target['provider'], 'name' | 'credential'>;
+
+function isAt({ provider }: Target, { name, credential }: Home): boolean {
+  return provider.name === name && provider.credential === credential;
+}
+
+/** The target moved in front of those of its model. */
+function first(targets: readonly Target[], home: Home): readonly Target[] {
+  const model = targets[0]?.model.id;
+  const index = targets.findIndex((target) => target.model.id === model && isAt(target, home));
+  const found = targets[index];
+  return !found || index === 0 ? targets : [found, ...targets.slice(0, index), ...targets.slice(index + 1)];
+}
+
+export const affinity = definePlugin({
+  name: 'affinity',
+  options,
+  apply({ hooks, resource }, { from, keep, most }) {
+    let homes = new LRUCache<string, Home>({ max: most, ttl: keep * 1000, perf: { now: () => Date.now() } });
+    hooks.ready.tapPromise('affinity', async () => {
+      homes = await resource('affinity', { from, keep, most }, () => homes, () => undefined);
+    });
+    hooks.route.tapPromise({ name: 'affinity', stage: stages.affinity }, async (targets, parsed) => {
+      const { call } = parsed;
+      if (targets.length < 2 || call.size.textBytes < from || call.preferences.order) return targets;
+      const conversation = conversationOf(parsed);
+      const home = homes.get(conversation);
+      const ordered = home ? first(targets, home) : targets;
+      if (ordered[0]) homes.set(conversation, ordered[0].provider);
+      return ordered;
+    });
+    // It moves to whoever answered in place of the one that was asked first.
+    hooks.attempt.tap('affinity', ({ phase, number, target }, routed) => {
+      if (phase === 'first-event' && number > 1 && routed.call.size.textBytes >= from) homes.set(conversationOf(routed), target.provider);
+    });
+  },
+});

@@ -1,0 +1,27 @@
+/**
+ * By what a conversation is known in each of its calls: the session a client names, or how the conversation begins,
+ * since every call of a stateless protocol holds all of it.
+ */
+import { hash } from 'node:crypto';
+import type { Parsed } from '../../../core/index.ts';
+
+const sessionHeaders = ['x-claude-code-session-id', 'x-session-id', 'session_id', 'session-id'];
+/** Where a key or the first words of a user are to be looked for: what stands before is the same for many conversations. */
+const marks = ['"prompt_cache_key"', '"user"', '"contents"', '"input"'];
+/** Characters behind a mark that are looked at: there may be a picture before the words. */
+const searched = 16_384;
+const words = /"(?:prompt_cache_key|content|text|input)"\s*:\s*"((?:[^"\\]|\\.){1,1024})/;
+
+export function conversationOf({ headers, principal, text, call }: Parsed): string {
+  const session = sessionHeaders.map((name) => headers[name]).find((value) => value !== undefined);
+  return hash('sha256', `${principal.account} ${call.model} ${String(session ?? beginningOf(text))}`, 'base64');
+}
+
+function beginningOf(text: string): string {
+  for (const mark of marks) {
+    const start = text.indexOf(mark);
+    const found = start < 0 ? undefined : words.exec(text.slice(start, start + searched))?.[1];
+    if (found !== undefined) return found;
+  }
+  return text.slice(0, 1024);
+}

@@ -1,0 +1,18 @@
+/** Ids of the operator's own for models: `{ 'house/fast': 'openai/gpt-5-mini' }`. The reply names the model that answers. */
+import { z } from 'zod';
+import { definePlugin } from '../../core/index.ts';
+import { stages } from '../shared/routing/ranking.ts';
+
+const modelId = z.string().regex(/^[\w.-]+\/.+$/, 'must be <owner>/<name>');
+
+export const aliases = definePlugin({
+  name: 'aliases',
+  /** The model that each id stands for. */
+  options: z.record(modelId, modelId),
+  apply(host, names) {
+    host.hooks.route.tapPromise({ name: 'aliases', stage: stages.aliases }, async (targets, { call, protocol }) => {
+      const meant = targets.length === 0 && Object.hasOwn(names, call.model) ? names[call.model] : undefined;
+      return meant === undefined ? targets : host.targetsFor(meant, protocol);
+    });
+  },
+});

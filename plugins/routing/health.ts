@@ -1,0 +1,124 @@
+/**
+ * Keeps calls away from targets that do not do well, as the calls that go by tell: an open circuit, a rest the vendor
+ * asked for, a key that is refused. Where nothing else is left a call is refused at once, and not sent to a vendor
+ * that is down; and what failed is not sent on to one that fails as well, beyond a share.
+ */
+import { LRUCache } from 'lru-cache';
+import { z } from 'zod';
+import { definePlugin, GatewayError, type Attempt, type Target } from '../../core/index.ts';
+import { PerTarget } from '../shared/routing/per-target.ts';
+import { stages } from '../shared/routing/ranking.ts';
+import { Condition, type Report } from './health/condition.ts';
+import { RetryBudget } from './health/retry-budget.ts';
+import { verdictOf } from './health/verdict.ts';
+
+const seconds = (fallback: number) => z.number().positive().default(fallback).transform((value) => value * 1000);
+
+const options = z.strictObject({
+  /** Seconds until one call is let through to a target that failed. */
+  pause: seconds(5),
+  /** Seconds a key rests that the vendor takes no more calls of and does not say for how long. */
+  restWhenFull: seconds(10),
+  /** Seconds a key rests that the vendor refuses. */
+  restWhenBarred: seconds(60),
+  /** Of the calls that a provider is first asked for, the share it may be asked for again, after a fault of its own or where it does not do well. */
+  retryShare: z.number().min(0).max(1).default(0.2),
+});
+
+/** The longest rest a vendor can ask for, in seconds: what it said may be wrong. */
+const longestRest = 600;
+
+type Settings = z.output<typeof options>;
+
+/** What the process knows of all targets. */
+class Ward {
+  readonly conditions: PerTarget<Condition>;
+  readonly budget: RetryBudget;
+  readonly #settings: Settings;
+  readonly #reports = new Map<Attempt, Report>();
+  /** Which providers have failed in a call that may go on: by its id and their name. */
+  readonly #failed = new LRUCache<string, true>({ max: 10_000 });
+
+  constructor(settings: Settings, onChange: (target: Target, open: boolean) => void) {
+    this.#settings = settings;
+    this.conditions = new PerTarget((target) => new Condition(settings.pause, (open) => onChange(target, open)));
+    this.budget = new RetryBudget(settings.retryShare);
+  }
+
+  /** Throws where the target is not to be asked now. */
+  async admit(attempt: Attempt, id: string): Promise<void> {
+    const condition = this.conditions.of(attempt.target);
+    if (attempt.number > 1) await this.#admitRetry(attempt, condition, id);
+    this.#reports.set(attempt, await condition.enter(() => attempt.signal));
+  }
+
+  /** Going on to another provider that does well is free; where nobody knows, the first who asked will tell. */
+  async #admitRetry({ target, signal }: Attempt, condition: Condition, id: string): Promise<void> {
+    const { name } = target.provider;
+    const news = condition.news();
+    if (news) await Promise.race([news, new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))]);
+    if ((condition.lastWell && !this.#failed.has(`${id} ${name}`)) || this.budget.take(name)) return;
+    throw new GatewayError('upstream_overloaded', 'Too many calls of late had to be sent again; this one was not.', { retryAfter: 1 });
+  }
+
+  read(attempt: Attempt, id: string): void {
+    if (attempt.phase === 'start') {
+      if (attempt.number === 1) this.budget.noteFirst(attempt.target.provider.name);
+      return;
+    }
+    const report = this.#reports.get(attempt);
+    this.#reports.delete(attempt);
+    // What was not let in tells nothing.
+    if (!report && attempt.firstEventAfter === undefined) return;
+    this.#judge(attempt, id, report);
+  }
+
+  #judge(attempt: Attempt, id: string, report: Report | undefined): void {
+    const condition = this.conditions.of(attempt.target);
+    const { error } = attempt;
+    const verdict = verdictOf(attempt);
+    if (!error || verdict === 'well') {
+      report?.(undefined);
+      condition.heard(true);
+    } else if (verdict === 'unknown') {
+      report?.(error);
+      condition.heard(undefined);
+    } else if (verdict === 'fault') {
+      if (report) report(error);
+      else condition.fail(error);
+      condition.heard(false);
+      this.#failed.set(`${id} ${attempt.target.provider.name}`, true);
+    } else {
+      report?.(undefined);
+      condition.heard(false);
+      const { retryAfter } = error.details;
+      const told = verdict === 'full' && retryAfter !== undefined ? Math.min(retryAfter, longestRest) * 1000 : undefined;
+      condition.rest(told ?? (verdict === 'full' ? this.#settings.restWhenFull : this.#settings.restWhenBarred), error);
+    }
+  }
+}
+
+export const health = definePlugin({
+  name: 'health',
+  options,
+  apply({ hooks, logger, resource }, settings) {
+    const onChange = ({ provider: { name, credential }, model }: Target, open: boolean): void => {
+      logger.warn({ provider: name, credential, model: model.id }, open ? 'a target fails: it is not asked for the moment' : 'a target answers again');
+    };
+    let ward = new Ward(settings, onChange);
+    hooks.ready.tapPromise('health', async () => {
+      ward = await resource('health', settings, () => ward, () => undefined);
+    });
+    hooks.route.tapPromise({ name: 'health', stage: stages.health }, async (targets) => {
+      if (targets.length < 2) return targets;
+      const now = Date.now();
+      const well = targets.filter((target) => ward.conditions.of(target).isWell(now));
+      return well.length === 0 || well.length === targets.length ? targets : well;
+    });
+    hooks.dispatch.tapPromise({ name: 'health', stage: Number.MIN_SAFE_INTEGER }, async (_, { attempt, id }) => {
+      await ward.admit(attempt, id);
+      return undefined;
+    });
+    hooks.attempt.tap('health', (attempt, { id }) => void ward.read(attempt, id));
+  },
+});

@@ -1,0 +1,26 @@
+/** What the end of an attempt says of the target it went to. */
+import type { Attempt, ErrorCode } from '../../../core/index.ts';
+
+export type Verdict =
+  /** It works: it answered, or refused for reasons of the caller's. */
+  | 'well'
+  | 'fault'
+  /** It takes no more calls with this key for a while. */
+  | 'full'
+  /** It does not take this key, or does not serve this model. */
+  | 'barred'
+  /** The client left before there was anything to see. */
+  | 'unknown';
+
+const faults: ReadonlySet<ErrorCode> = new Set(['upstream_failed', 'upstream_overloaded', 'timeout']);
+const aboutKey = new Set([401, 402, 403, 429]);
+
+export function verdictOf({ error, status }: Attempt): Verdict {
+  if (!error) return 'well';
+  if (error.code === 'client_gone') return 'unknown';
+  if (error.code === 'rate_limited') return 'full';
+  if (error.code === 'model_not_found') return 'barred';
+  if (!faults.has(error.code)) return 'well';
+  // A 429 that is not about a rate is about credit; a wrong key is told by some as a 400.
+  return status !== undefined && (aboutKey.has(status) || status === 400) ? 'barred' : 'fault';
+}

@@ -1,0 +1,32 @@
+/** Takes turns among the keys of one provider: of targets that differ in nothing else, each call begins with another. */
+import { z } from 'zod';
+import { definePlugin, type Target } from '../../core/index.ts';
+import { stages } from '../shared/routing/ranking.ts';
+
+/** How many targets from `start` on are the same model at the same provider. */
+function runFrom(targets: readonly Target[], start: number): number {
+  const first = targets[start];
+  let end = start + 1;
+  while (end < targets.length && targets[end]?.provider.name === first?.provider.name && targets[end]?.model.id === first?.model.id) end += 1;
+  return end - start;
+}
+
+export const keys = definePlugin({
+  name: 'keys',
+  options: z.strictObject({}),
+  apply(host) {
+    let turn = 0;
+    host.hooks.route.tapPromise({ name: 'keys', stage: stages.keys }, async (targets) => {
+      if (!targets.some(({ provider }) => provider.credential !== undefined)) return targets;
+      turn += 1;
+      const rotated: Target[] = [];
+      for (let start = 0; start < targets.length; ) {
+        const end = start + runFrom(targets, start);
+        const first = start + (turn % (end - start));
+        rotated.push(...targets.slice(first, end), ...targets.slice(start, first));
+        start = end;
+      }
+      return rotated;
+    });
+  },
+});

@@ -1,0 +1,18 @@
+/** Asks the quickest first: the one with the shortest time to the first event of late. */
+import { z } from 'zod';
+import { definePlugin } from '../../core/index.ts';
+import { keepPaces } from '../shared/routing/pace.ts';
+import { lowestFirst, tapRanking } from '../shared/routing/ranking.ts';
+
+export const latency = definePlugin({
+  name: 'latency',
+  /** Whether calls are routed so that ask for nothing. */
+  options: z.strictObject({ byDefault: z.boolean().default(false) }),
+  apply(host, { byDefault }) {
+    const paces = keepPaces(host, 'latency');
+    tapRanking(host, 'latency', byDefault, (targets, { call }) => {
+      const now = performance.now();
+      return lowestFirst(targets, (target) => paces().of(target, call.stream).estimate(now));
+    });
+  },
+});

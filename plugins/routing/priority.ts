@@ -1,0 +1,22 @@
+/** Asks providers in the operator's order: as named here, and the others as the configuration lists them. */
+import { z } from 'zod';
+import { definePlugin } from '../../core/index.ts';
+import { lowestFirst, tapRanking } from '../shared/routing/ranking.ts';
+
+export const priority = definePlugin({
+  name: 'priority',
+  options: z.strictObject({
+    /** Names of providers, first to last. */
+    order: z.array(z.string().min(1)).default([]),
+    /** Whether calls are routed so that ask for nothing. */
+    byDefault: z.boolean().default(true),
+  }),
+  apply(host, { order, byDefault }) {
+    host.hooks.ready.tapPromise('priority', async () => {
+      const unknown = order.filter((name) => !host.plugins.has(name) && !host.providers.find(name));
+      for (const name of unknown) host.logger.warn(`"order" names the provider "${name}", which is not in the configuration`);
+    });
+    const place = new Map(order.map((name, index) => [name, index]));
+    tapRanking(host, 'priority', byDefault && order.length > 0, (targets) => lowestFirst(targets, ({ provider }) => place.get(provider.name) ?? order.length));
+  },
+});

@@ -1,0 +1,84 @@
+/**
+ * How quick each target is, told by the calls that go by: a peak-sensitive moving average of the time to the first
+ * event. A slower answer is believed at once, a quicker one bit by bit; a target that nobody asks is slowly forgiven,
+ * so that it is asked again; and one that is silent is as slow as its silence is long. Streams and whole replies are
+ * kept apart, since the first event of a whole reply is all of it.
+ */
+import type { Attempt, Host, Routed, Target } from '../../../core/index.ts';
+import { PerTarget } from './per-target.ts';
+
+/** Milliseconds in which an average forgets two thirds of what it knew: while calls go by, and while none does. */
+const memory = 10_000;
+const forgiveness = 60_000;
+/** What a failure counts as, at least, in milliseconds. */
+const leastPenalty = 1000;
+
+export class Pace {
+  /** Attempts that wait for their first event, oldest first. */
+  readonly #waiting = new Set<Attempt>();
+  #average: number | undefined;
+  #heardAt = 0;
+  /** Attempts that run. */
+  load = 0;
+
+  /** Milliseconds to the first event of a call that would be sent now. Of a target nobody knows: none for the first who asks, and then no end until it answers. */
+  estimate(now: number): number {
+    const [oldest] = this.#waiting;
+    if (this.#average === undefined) return oldest ? Infinity : 0;
+    const silence = oldest ? now - Math.max(oldest.startedAt, this.#heardAt) : 0;
+    return Math.max(this.#average * Math.exp((this.#heardAt - now) / forgiveness), silence);
+  }
+
+  started(attempt: Attempt): void {
+    this.load += 1;
+    this.#waiting.add(attempt);
+  }
+
+  answered(attempt: Attempt, now: number): void {
+    this.#waiting.delete(attempt);
+    this.#learn(attempt.firstEventAfter ?? 0, now);
+  }
+
+  ended(attempt: Attempt, now: number): void {
+    this.load -= 1;
+    const answered = !this.#waiting.delete(attempt);
+    const { error, duration = 0, sent } = attempt;
+    if (answered || !error || !sent || error.code === 'client_gone') return;
+    // A refusal of what the caller sent tells nothing of how long an answer takes.
+    if (error.code !== 'invalid_request') this.#learn(Math.max(duration, 2 * (this.#average ?? 0), leastPenalty), now);
+  }
+
+  #learn(sample: number, now: number): void {
+    const old = this.#average;
+    const weight = Math.exp((this.#heardAt - now) / memory);
+    this.#average = old === undefined || sample > old ? sample : old * weight + sample * (1 - weight);
+    this.#heardAt = now;
+  }
+}
+
+export class Paces {
+  readonly #streams = new PerTarget(() => new Pace());
+  readonly #replies = new PerTarget(() => new Pace());
+
+  of(target: Target, stream: boolean): Pace {
+    return (stream ? this.#streams : this.#replies).of(target);
+  }
+
+  read(attempt: Attempt, { call }: Routed): void {
+    const pace = this.of(attempt.target, call.stream);
+    if (attempt.phase === 'start') return pace.started(attempt);
+    const now = performance.now();
+    if (attempt.phase === 'first-event') pace.answered(attempt, now);
+    else pace.ended(attempt, now);
+  }
+}
+
+/** The paces of a routing plugin: kept by the process, and fed by every call. */
+export function keepPaces({ hooks, resource }: Pick<Host, 'hooks' | 'resource'>, name: string): () => Paces {
+  let paces = new Paces();
+  hooks.ready.tapPromise(name, async () => {
+    paces = await resource(`${name} paces`, {}, () => new Paces(), () => undefined);
+  });
+  hooks.attempt.tap(name, (attempt, exchange) => void paces.read(attempt, exchange));
+  return () => paces;
+}

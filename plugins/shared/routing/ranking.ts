@@ -1,0 +1,61 @@
+/**
+ * How a way to choose among targets takes part in `route`: it ranks the targets of each model among themselves, where
+ * the caller asks for it by name, or where nothing is asked for and the operator made it the default. What the caller
+ * put in an order of its own stays in that order, in front.
+ */
+import type { Host, Parsed, Preferences, Target } from '../../../core/index.ts';
+
+export type Strategy = 'priority' | 'cost' | 'latency' | 'throughput' | 'balanced';
+
+/** Where the taps of `route` stand: other ids first, then the caller's wishes, ranks, keys, health, caches, and at last the caller's "only one". */
+export const stages = { aliases: -10, preferences: 0, ranking: 10, keys: 20, health: 30, affinity: 40, limit: 50 } as const;
+
+const sorts = { price: 'cost', latency: 'latency', throughput: 'throughput' } as const satisfies Record<string, Strategy>;
+
+/** The strategy a caller asks for; undefined where it leaves it to the operator. */
+export function askedFor({ routing, sort }: Preferences): Strategy | undefined {
+  return routing ?? (sort && sorts[sort]);
+}
+
+/** Passed the targets of one model, two or more; the answer is the same targets, best first. */
+export type Rank = (targets: readonly Target[], parsed: Parsed) => readonly Target[];
+
+/** Taps `route` for a strategy. */
+export function tapRanking({ hooks }: Pick<Host, 'hooks'>, name: Strategy, byDefault: boolean, rank: Rank): void {
+  hooks.route.tapPromise({ name, stage: stages.ranking }, async (targets, parsed) => {
+    if (targets.length < 2) return targets;
+    const { preferences } = parsed.call;
+    const asked = askedFor(preferences);
+    if (asked === undefined ? !byDefault : asked !== name) return targets;
+    return modelsOf(targets).flatMap((group) => rankRest(group, parsed, rank));
+  });
+}
+
+/** The targets model by model, in the order in which the models stand. */
+export function modelsOf(targets: readonly Target[]): Target[][] {
+  const groups: Target[][] = [];
+  for (const target of targets) {
+    const group = groups.at(-1);
+    if (group?.[0]?.model.id === target.model.id) group.push(target);
+    else groups.push([target]);
+  }
+  return groups;
+}
+
+function rankRest(group: readonly Target[], parsed: Parsed, rank: Rank): readonly Target[] {
+  const { order } = parsed.call.preferences;
+  if (!order) return group.length < 2 ? group : rank(group, parsed);
+  const named = group.filter(({ provider }) => order.includes(provider.name));
+  const rest = group.filter(({ provider }) => !order.includes(provider.name));
+  return [...named, ...(rest.length < 2 ? rest : rank(rest, parsed))];
+}
+
+/** The same targets, those with the lowest figure first. */
+export function lowestFirst(targets: readonly Target[], figure: (target: Target) => number): Target[] {
+  return targets.map((target) => ({ target, value: figure(target) })).toSorted((first, second) => compare(first.value, second.value)).map(({ target }) => target);
+}
+
+/** Infinity less itself is no number. */
+function compare(first: number, second: number): number {
+  return first === second ? 0 : first - second;
+}

@@ -1,0 +1,85 @@
+/** The calls of a conversation go where its cache is, until that one does not do well. */
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { GatewayError, type Target } from '../../core/index.ts';
+import { affinity } from '../../plugins/routing/affinity.ts';
+import { balanced } from '../../plugins/routing/balanced.ts';
+import { health } from '../../plugins/routing/health.ts';
+import { keys } from '../../plugins/routing/keys.ts';
+import { targetAt, Traffic, type Call, type Vendor } from '../support/traffic.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const targets = [targetAt('a', {}, 1), targetAt('a', {}, 2), targetAt('b')];
+const well: Vendor = () => ({ after: 10 });
+const padding = 'x'.repeat(5000);
+
+/** A conversation's call: it begins as all its calls do, and is longer each time. */
+const said = (topic: string, turns = 1): Call => ({ text: `{"model":"m","messages":[{"role":"system","content":"${padding}"},{"role":"user","content":"${topic}"}${',{}'.repeat(turns)}]}` });
+
+async function traffic(vendor: Vendor = well): Promise<Traffic> {
+  const started = new Traffic([balanced({ byDefault: true }), keys(), health(), affinity()], vendor);
+  await started.open();
+  return started;
+}
+
+async function homes(started: Traffic, calls: readonly Call[], among: readonly Target[] = targets): Promise<string[]> {
+  const found: string[] = [];
+  for (const call of calls) {
+    const outcome = started.call(among, call);
+    await vi.advanceTimersByTimeAsync(100);
+    const { provider, credential } = await outcome;
+    found.push(`${provider} ${credential ?? ''}`);
+  }
+  return found;
+}
+
+describe('a conversation', () => {
+  it('stays with one provider and one key, while others go elsewhere', async () => {
+    const started = await traffic();
+    const topics = Array.from({ length: 30 }, (_, index) => `topic ${index}`);
+    const first = await homes(started, topics.map((topic) => said(topic)));
+    expect(new Set(first).size).toBe(3);
+    for (const turns of [2, 5]) expect(await homes(started, topics.map((topic) => said(topic, turns)))).toEqual(first);
+  });
+
+  it.each([
+    ['a session of its own', { headers: { 'x-session-id': 'session-1' } }],
+    ['a key for its cache', { text: `{"prompt_cache_key":"key-1","input":"${padding}"}` }],
+  ])('is known by %s', async (_, call) => {
+    const started = await traffic();
+    const calls = Array.from({ length: 12 }, (_, index): Call => ({ text: `{"input":"${padding}${index}"}`, ...call }));
+    expect(new Set(await homes(started, calls)).size).toBe(1);
+  });
+
+  it('moves when its provider does not do well, and stays where it moved', async () => {
+    let broken = '';
+    const started = await traffic(({ provider }) => ({ after: 10, ...(`${provider.name} ${provider.credential ?? ''}` === broken ? { error: new GatewayError('rate_limited', 'Full.', { retryAfter: 60 }), status: 429 } : {}) }));
+    const [home = ''] = await homes(started, [said('one')]);
+    broken = home;
+    const [moved] = await homes(started, [said('one', 2)]);
+    expect(moved).not.toBe(home);
+    broken = '';
+    expect(await homes(started, Array.from({ length: 8 }, (_, turn) => said('one', turn)))).toEqual(Array.from({ length: 8 }, () => moved));
+  });
+
+  it('is forgotten once its cache is gone', async () => {
+    const started = await traffic();
+    const [home] = await homes(started, [said('one')]);
+    const later: (string | undefined)[] = [];
+    for (let hour = 0; hour < 12; hour += 1) {
+      await Traffic.wait(3_700_000);
+      later.push(...(await homes(started, [said('one')])));
+    }
+    expect(later.some((each) => each !== home)).toBe(true);
+  });
+
+  it('is not held where the caller has an order of its own, nor where it is too short to be cached', async () => {
+    const started = await traffic();
+    await homes(started, [said('one')]);
+    const ordered = await started.route(targets, { ...said('one'), preferences: { order: ['a', 'b'] } });
+    expect(ordered).toHaveLength(3);
+    const short = Array.from({ length: 20 }, (): Call => ({ text: '{"messages":[{"role":"user","content":"Hi"}]}' }));
+    expect(new Set(await homes(started, short)).size).toBe(3);
+  });
+});

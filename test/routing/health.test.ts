@@ -1,0 +1,190 @@
+/** Who is not asked: vendors that are down, keys that rest; and how often a failing vendor is asked again. */
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { GatewayError } from '../../core/index.ts';
+import { health } from '../../plugins/routing/health.ts';
+import { keys } from '../../plugins/routing/keys.ts';
+import { targetAt, Traffic, type Outcome, type Vendor } from '../support/traffic.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const down = new GatewayError('upstream_failed', 'The provider failed with status 500.');
+const full = (retryAfter?: number): GatewayError => new GatewayError('rate_limited', 'The provider takes no more calls at the moment.', { retryAfter });
+const wrong = new GatewayError('invalid_request', 'The request is wrong.');
+
+async function traffic(vendor: Vendor, plugins = [health({ pause: 5 })]): Promise<Traffic> {
+  const started = new Traffic(plugins, vendor);
+  await started.open();
+  return started;
+}
+
+/** Makes calls at one time, and passes the time they take. */
+async function together(count: number, call: () => Promise<Outcome>, milliseconds = 5000): Promise<Outcome[]> {
+  const calls = Array.from({ length: count }, call);
+  await vi.advanceTimersByTimeAsync(milliseconds);
+  return Promise.all(calls);
+}
+
+async function one(started: Traffic, ...targets: Parameters<Traffic['call']>[0]): Promise<Outcome> {
+  const [outcome] = await together(1, () => started.call(targets), 1000);
+  if (!outcome) throw new Error('no call was made');
+  return outcome;
+}
+
+const sent = (outcomes: readonly Outcome[]): number => outcomes.reduce((sum, outcome) => sum + outcome.sent, 0);
+
+describe('a dead vendor', () => {
+  const dead: Vendor = () => ({ after: 20, error: down });
+
+  it('is asked by a thousand clients at once at most 1.2 times each, however many of its models and keys they could go on to', async () => {
+    const started = await traffic(dead);
+    const targets = [1, 2, 3].flatMap((key) => ['house/model', 'house/other'].map((id) => targetAt('dead', { id }, key)));
+    const outcomes = await together(1000, () => started.call(targets));
+    expect(sent(outcomes)).toBeGreaterThanOrEqual(1000);
+    expect(sent(outcomes)).toBeLessThanOrEqual(1200);
+    expect(outcomes.every(({ error }) => error?.code === 'upstream_overloaded' && !error.retry)).toBe(true);
+  });
+
+  it('and another dead one are together asked at most 1.2 times by each', async () => {
+    const started = await traffic(dead);
+    expect(sent(await together(1000, () => started.call([targetAt('dead'), targetAt('gone')])))).toBeLessThanOrEqual(1200);
+  });
+
+  it('is hardly asked by clients that come one after the other', async () => {
+    const started = await traffic(dead);
+    const outcomes: Outcome[] = [];
+    for (let second = 0; second < 60; second += 1) outcomes.push(await one(started, targetAt('dead')));
+    expect(sent(outcomes)).toBeGreaterThan(10);
+    expect(sent(outcomes)).toBeLessThan(20);
+    const refused = outcomes.filter((outcome) => outcome.sent === 0);
+    expect(refused.every(({ error }) => error?.code === 'upstream_overloaded' && Number(error.details.retryAfter) > 0)).toBe(true);
+  });
+
+  it('costs nobody a reply where another vendor does well, and after a few calls no time', async () => {
+    const started = await traffic(({ provider }) => (provider.name === 'dead' ? { after: 20, error: down } : { after: 100 }));
+    const targets = [targetAt('dead'), targetAt('sound')];
+    const burst = await together(1000, () => started.call(targets));
+    expect(burst.every(({ provider }) => provider === 'sound')).toBe(true);
+    expect(await one(started, ...targets)).toMatchObject({ provider: 'sound', attempts: 1, took: 100 });
+  });
+});
+
+describe('a vendor that comes back', () => {
+  it('is seen by one call, while the others go elsewhere, and then asked by all', async () => {
+    let isDown = true;
+    const started = await traffic(({ provider }) => (provider.name === 'a' && isDown ? { after: 10, error: down } : { after: 200 }));
+    const targets = [targetAt('a'), targetAt('b')];
+    for (let call = 0; call < 6; call += 1) await one(started, ...targets);
+    isDown = false;
+    await Traffic.wait(6000);
+    const outcomes = await together(50, () => started.call(targets));
+    expect(outcomes.filter(({ provider }) => provider === 'a')).toHaveLength(1);
+    expect(await one(started, ...targets)).toMatchObject({ provider: 'a', attempts: 1 });
+  });
+
+  it('has calls that have nowhere else to go wait for what the first one finds', async () => {
+    let isDown = true;
+    const started = await traffic(() => (isDown ? { after: 10, error: down } : { after: 300 }));
+    for (let call = 0; call < 6; call += 1) await one(started, targetAt('a'));
+    isDown = false;
+    await Traffic.wait(6000);
+    const outcomes = await together(20, () => started.call([targetAt('a')]));
+    expect(outcomes.every(({ provider }) => provider === 'a')).toBe(true);
+    expect(outcomes.map(({ took }) => took).toSorted((first, second) => first - second)).toEqual([300, ...Array.from({ length: 19 }, () => 600)]);
+  });
+
+  it('is still down where the first one fails: nobody else is sent', async () => {
+    const started = await traffic(() => ({ after: 100, error: down }));
+    for (let call = 0; call < 6; call += 1) await one(started, targetAt('a'));
+    await Traffic.wait(6000);
+    expect(sent(await together(20, () => started.call([targetAt('a')])))).toBe(1);
+  });
+
+  it('is not taken for well because the client that was to see has left', async () => {
+    let patient = false;
+    const started = await traffic(() => (patient ? { after: 10, error: down } : { after: 50_000 }));
+    patient = true;
+    for (let call = 0; call < 6; call += 1) await one(started, targetAt('a'));
+    patient = false;
+    await Traffic.wait(6000);
+    await together(1, () => started.call([targetAt('a')], { leavesAfter: 500 }), 1000);
+    expect(await one(started, targetAt('a'))).toMatchObject({ sent: 0, error: { code: 'upstream_overloaded' } });
+  });
+});
+
+describe('what is no fault of the vendor', () => {
+  it.each([
+    ['requests that are wrong', wrong, 400],
+    ['clients that leave', new GatewayError('client_gone', 'Gone.'), undefined],
+  ])('(%s) leaves it well', async (_, error, status) => {
+    const started = await traffic((_target, number) => ({ after: 10, ...(number <= 50 ? { error, ...(status ? { status } : {}) } : {}) }));
+    await together(50, () => started.call([targetAt('a')]));
+    expect(await one(started, targetAt('a'))).toMatchObject({ provider: 'a', error: undefined });
+  });
+});
+
+describe('a key that is full', () => {
+  const targets = [targetAt('a', {}, 1), targetAt('a', {}, 2), targetAt('b')];
+
+  it('rests alone, as long as the vendor said', async () => {
+    const started = await traffic((target, number) => ({ after: 10, ...(target.provider.credential === 1 && number < 3 ? { error: full(30), status: 429 } : {}) }));
+    expect(await one(started, ...targets)).toMatchObject({ provider: 'a', credential: 2, attempts: 2 });
+    expect(await one(started, ...targets)).toMatchObject({ provider: 'a', credential: 2, attempts: 1 });
+    await Traffic.wait(27_000);
+    expect(await one(started, ...targets)).toMatchObject({ credential: 2, attempts: 1 });
+    await Traffic.wait(2000);
+    expect(await one(started, ...targets)).toMatchObject({ credential: 1, attempts: 1 });
+  });
+
+  it('and all others full too: the client is told when the first of them is free again, and nobody is asked', async () => {
+    const started = await traffic(({ provider }) => ({ after: 10, error: full(provider.credential === 1 ? 40 : 20), status: 429 }));
+    await one(started, ...targets.slice(0, 2));
+    const { sent: reached, error } = await one(started, ...targets.slice(0, 2));
+    expect([reached, error?.code, error?.details.retryAfter]).toEqual([0, 'rate_limited', 20]);
+    expect(error?.retry).toBe(true);
+  });
+
+  it.each([
+    [401, down], [402, down], [403, down], [429, down], [404, new GatewayError('model_not_found', 'Not here.')],
+  ])('rests for a minute where the vendor refuses it (%i)', async (status, error) => {
+    const started = await traffic((target) => ({ after: 10, ...(target.provider.credential === 1 ? { error, status } : {}) }));
+    await one(started, ...targets);
+    await Traffic.wait(55_000);
+    expect(await one(started, ...targets)).toMatchObject({ credential: 2, attempts: 1 });
+    await Traffic.wait(5000);
+    expect(await one(started, ...targets)).toMatchObject({ credential: 2, attempts: 2 });
+  });
+});
+
+describe('several keys', () => {
+  it('take turns', async () => {
+    const started = await traffic(() => ({ after: 1 }), [keys()]);
+    const targets = [targetAt('a', {}, 1), targetAt('a', {}, 2), targetAt('a', {}, 3), targetAt('b')];
+    const outcomes: Outcome[] = [];
+    for (let call = 0; call < 6; call += 1) outcomes.push(await one(started, ...targets));
+    expect(outcomes.map(({ credential }) => credential).toSorted()).toEqual([1, 1, 2, 2, 3, 3]);
+    expect((await started.route(targets)).at(-1)?.provider.name).toBe('b');
+  });
+});
+
+describe('retries at a vendor that fails now and then', () => {
+  const targets = [targetAt('a', {}, 1), targetAt('a', {}, 2)];
+
+  async function calls(vendor: Vendor): Promise<Outcome[]> {
+    const started = await traffic(vendor);
+    const outcomes: Outcome[] = [];
+    for (let call = 0; call < 500; call += 1) outcomes.push(...(await together(1, () => started.call(targets), 25)));
+    return outcomes;
+  }
+
+  it('are a fifth of its calls at most', async () => {
+    const outcomes = await calls((_, number) => ({ after: 10, ...(number % 4 === 0 ? { error: down } : {}) }));
+    expect(sent(outcomes)).toBeGreaterThan(560);
+    expect(sent(outcomes)).toBeLessThanOrEqual(603);
+  });
+
+  it('are free where only the key was full', async () => {
+    const outcomes = await calls(({ provider }) => ({ after: 10, ...(provider.credential === 1 ? { error: full(0), status: 429 } : {}) }));
+    expect(outcomes.every(({ credential }) => credential === 2)).toBe(true);
+  });
+});

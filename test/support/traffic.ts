@@ -1,0 +1,148 @@
+/**
+ * Calls through routing plugins on a clock of their own, against vendors that are a function: hours pass in a moment,
+ * and the same calls come out each time. What the pipeline does with targets and attempts is done here in little.
+ */
+import { vi } from 'vitest';
+import { Cancellation } from '../../core/cancellation.ts';
+import { fallsBack, finalError } from '../../core/failure.ts';
+import { checkModel, GatewayError, isGatewayError, type Attempt, type ModelFacts, type Plugin, type Preferences, type Provider, type Routed, type Target } from '../../core/index.ts';
+import { routed } from './exchange.ts';
+import { hostWith, type TestHost } from './host.ts';
+import { plainProtocol } from './plain-protocol.ts';
+import { modelFacts } from './station.ts';
+
+/** What a vendor does with a call: after so many milliseconds it answers, or fails. */
+export interface Deed {
+  readonly after: number;
+  readonly error?: GatewayError;
+  readonly status?: number;
+  /** Milliseconds the reply goes on after its first event; 0 unless said. */
+  readonly lasts?: number;
+}
+
+export type Vendor = (target: Target, number: number) => Deed;
+
+export interface Outcome {
+  /** The provider that answered, and with which key. */
+  readonly provider: string | undefined;
+  readonly credential: number | undefined;
+  readonly error: GatewayError | undefined;
+  /** Milliseconds to the first event or the error. */
+  readonly took: number;
+  readonly attempts: number;
+  /** Attempts that reached a vendor. */
+  readonly sent: number;
+}
+
+export function targetAt(name: string, facts: Partial<ModelFacts> = {}, credential?: number): Target {
+  const provider: Provider = { name, endpoints: {}, sign: (request) => request, ...(credential === undefined ? {} : { credential }) };
+  const model = checkModel(modelFacts(facts));
+  return { provider, model, price: model.price ?? { input: 0n, output: 0n, tiers: [] }, protocol: plainProtocol };
+}
+
+export interface Call {
+  readonly stream?: boolean;
+  readonly preferences?: Preferences;
+  /** What the client sends, where it matters. */
+  readonly text?: string;
+  readonly headers?: Record<string, string>;
+  /** Milliseconds after which the client leaves. */
+  readonly leavesAfter?: number;
+}
+
+function exchangeOf(target: Target, { stream = true, preferences = {}, text, headers = {} }: Call, cancellation = new Cancellation()): Routed {
+  const exchange = routed(target, { stream, cancellation });
+  const call = { ...exchange.call, preferences, size: { textBytes: text?.length ?? 100, images: 0, mediaBytes: 0 } };
+  return { ...exchange, call, headers, text: text ?? exchange.text };
+}
+
+export class Traffic {
+  readonly host: TestHost;
+  /** How often each vendor was asked. */
+  readonly asked = new Map<string, number>();
+  readonly #vendor: Vendor;
+  #calls = 0;
+
+  /** Call `vi.useFakeTimers()` first. */
+  constructor(plugins: readonly Plugin[], vendor: Vendor) {
+    this.host = hostWith(plugins);
+    this.#vendor = vendor;
+  }
+
+  /** Passes time. */
+  static async wait(milliseconds: number): Promise<void> {
+    await vi.advanceTimersByTimeAsync(milliseconds);
+  }
+
+  async open(): Promise<void> {
+    await this.host.calls.ready.promise();
+  }
+
+  /** The order in which a call would try the targets. */
+  async route(targets: readonly Target[], call: Call = {}): Promise<readonly Target[]> {
+    const [first] = targets;
+    if (!first) throw new Error('no targets');
+    return this.host.calls.route.promise(targets, exchangeOf(first, call));
+  }
+
+  async call(targets: readonly Target[], call: Call = {}): Promise<Outcome> {
+    const began = performance.now();
+    const order = await this.route(targets, call);
+    this.#calls += 1;
+    const id = `call-${this.#calls}`;
+    const attempts: Attempt[] = [];
+    const leaving = new Cancellation();
+    if (call.leavesAfter !== undefined) setTimeout(() => leaving.cancel(), call.leavesAfter);
+    for (const target of order) {
+      const exchange = exchangeOf(target, call, leaving);
+      const attempt: Attempt = { ...exchange.attempt, number: attempts.length + 1, startedAt: performance.now() };
+      attempts.push(attempt);
+      const error = await this.#attempt({ ...exchange, id, attempt });
+      const sum = { took: performance.now() - began, attempts: attempts.length, sent: attempts.filter(({ sent }) => sent).length };
+      if (!error) return { provider: target.provider.name, credential: target.provider.credential, error: undefined, ...sum };
+      const isLast = attempts.length === order.length || !fallsBack(error, { ...exchange, attempt });
+      if (isLast) return { provider: undefined, credential: undefined, error: finalError(attempts, error), ...sum };
+    }
+    throw new Error('no target was left');
+  }
+
+  /** The answer is why it failed. A reply that goes on ends later, by itself. */
+  async #attempt(exchange: Routed): Promise<GatewayError | undefined> {
+    const { attempt } = exchange;
+    const { attempt: hook, dispatch } = this.host.calls;
+    const end = (error?: GatewayError): GatewayError | undefined => {
+      Object.assign(attempt, { phase: 'end', error, duration: performance.now() - attempt.startedAt });
+      hook.call(attempt, exchange);
+      return error;
+    };
+    hook.call(attempt, exchange);
+    try {
+      await dispatch.promise({ method: 'POST', url: 'http://vendor.invalid', headers: {}, body: '' }, exchange);
+    } catch (thrown) {
+      return end(isGatewayError(thrown) ? thrown : undefined);
+    }
+    const { name } = attempt.target.provider;
+    const number = (this.asked.get(name) ?? 0) + 1;
+    this.asked.set(name, number);
+    attempt.sent = true;
+    const { after, error, status, lasts = 0 } = this.#vendor(attempt.target, number);
+    await new Promise<void>((resolve) => {
+      setTimeout(resolve, after);
+      exchange.cancellation.onCancel(resolve);
+    });
+    if (exchange.cancellation.cancelled) return end(new GatewayError('client_gone', 'The client left.'));
+    attempt.status = status ?? (error ? undefined : 200);
+    if (error) return end(error);
+    Object.assign(attempt, { phase: 'first-event', firstEventAfter: performance.now() - attempt.startedAt });
+    hook.call(attempt, exchange);
+    if (lasts > 0) setTimeout(() => end(), lasts);
+    else end();
+    return undefined;
+  }
+}
+
+/** The figure that this share of the others stays below. */
+export function percentile(figures: readonly number[], share: number): number {
+  const sorted = figures.toSorted((first, second) => first - second);
+  return sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] ?? 0;
+}
