@@ -54,3 +54,22 @@ export async function openFresh(options: Omit<PostgresOptions, 'url'> = {}): Pro
     },
   };
 }
+
+export interface Holder {
+  /** Takes an account's row, and waits for it where somebody else has it. */
+  take(name: string): Promise<void>;
+  letGo(): Promise<void>;
+}
+
+/** One who is in the middle of a transaction, as a machine is that stopped there. */
+export async function startHolder(url: string): Promise<Holder> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await client.query('BEGIN');
+  return {
+    async take(name) {
+      await client.query('SELECT FROM tollgate.accounts WHERE name = $1 FOR UPDATE', [name]);
+    },
+    letGo: () => client.end(),
+  };
+}

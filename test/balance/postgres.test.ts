@@ -1,5 +1,214 @@
-/** The PostgreSQL store: the contract, and what is its own. */
-import { testStore } from '../contract/store.ts';
-import { openFresh } from './postgres-database.ts';
+/** The PostgreSQL store: the contract, what shares a transaction, and what faults of the database and the network do. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from 'vitest';
+import { openPostgres } from '../../plugins/meters/balance/postgres/open.ts';
+import type { Store } from '../../plugins/meters/balance/store.ts';
+import { expectSound } from '../contract/books.ts';
+import { request, testStore } from '../contract/store.ts';
+import { startCable, type Cable } from '../support/cable.ts';
+import { freshDatabase } from '../support/database.ts';
+import { startPostgres } from '../support/postgres.ts';
+import { price, quote, settlement } from './calls.ts';
+import { inDatabase, openFresh, readBooks, startHolder, type OpenedDatabase } from './postgres-database.ts';
 
 testStore('PostgreSQL', () => openFresh());
+
+const closers: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).toReversed()) await close();
+});
+
+async function fill(store: Store): Promise<void> {
+  await store.definePrice(price);
+  await store.createAccount({ name: 'a', at: 1 });
+  await store.credit({ account: 'a', amount: 1000n, kind: 'top-up', reference: undefined, at: 1 });
+}
+
+async function open(options: Parameters<typeof openFresh>[0] = {}): Promise<OpenedDatabase> {
+  const opened = await openFresh(options);
+  closers.push(() => opened.dispose());
+  await fill(opened.store);
+  return opened;
+}
+
+const refused = { code: 'ledger_unavailable', status: 503, details: { retryAfter: 1 } };
+
+async function recovered(store: Store): Promise<void> {
+  while (store.health()) await sleep(20);
+}
+
+describe('a group', () => {
+  it('is written in one transaction, however many operations share the turn', async () => {
+    const groups: number[] = [];
+    const { store, url } = await open({ onGroup: ({ operations }) => groups.push(operations) });
+    groups.length = 0;
+    await Promise.all(Array.from({ length: 64 }, (_, index) => store.reserve(request(`r${index}`, 'a'))));
+    expect(groups).toEqual([64]);
+    expect(await inDatabase(url, "SELECT DISTINCT written FROM entries WHERE kind = 'reserve'")).toHaveLength(1);
+  });
+
+  it('keeps the others where one is refused and one breaks a rule of the tables', async () => {
+    const { store, books } = await open();
+    const answers = await Promise.allSettled([
+      store.reserve(request('r1', 'a')),
+      store.reserve(request('too-much', 'a', { quotes: [quote(5000n)] })),
+      store.settle(settlement('unknown', 1n)),
+      store.reserve(request('r1', 'a')),
+      store.credit({ account: 'a', amount: 2n ** 63n, kind: 'bonus', reference: undefined, at: 1 }),
+      store.settle(settlement('r1', 4n)),
+    ]);
+    expect(answers).toMatchObject([
+      { value: { status: 'reserved' } }, { value: { status: 'short' } }, { value: { status: 'not_found' } },
+      { reason: { code: '23505' } }, { reason: { code: '22003' } }, { value: { status: 'posted' } },
+    ]);
+    expect(store.health()).toBeUndefined();
+    expectSound(await books());
+  });
+
+  it('is written again where it met another transaction the other way round', async () => {
+    const { store, url, books } = await open();
+    await store.createAccount({ name: 'b', at: 1 });
+    const holder = await startHolder(url);
+    await holder.take('b');
+    const answers = Promise.all([
+      store.credit({ account: 'a', amount: 1n, kind: 'bonus', reference: undefined, at: 1 }),
+      store.reserve(request('r1', 'b', { quotes: [quote(0n)] })),
+    ]);
+    while ((await inDatabase(url, "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()")).length === 0) await sleep(20);
+    // Each has what the other wants: the database ends the one that waited longer.
+    await holder.take('a');
+    await holder.letGo();
+    expect(await answers).toMatchObject(['credited', { status: 'reserved' }]);
+    expectSound(await books());
+  });
+});
+
+describe('a database that is stopped', () => {
+  it('is told as such at once, and is used again once it is back, with nothing lost or done twice', async () => {
+    const server = await startPostgres();
+    closers.push(() => server.end());
+    const store = await openPostgres({ url: server.url });
+    closers.push(() => store.close());
+    await fill(store);
+    await store.reserve(request('before', 'a'));
+    await server.stop();
+    await expect(store.reserve(request('meanwhile', 'a'))).rejects.toMatchObject(refused);
+    await expect(store.settle(settlement('before', 4n))).rejects.toMatchObject(refused);
+    await expect(store.findKey('a'.repeat(64))).rejects.toMatchObject(refused);
+    expect(store.health()).toBeInstanceOf(Error);
+    await server.start();
+    await recovered(store);
+    expect(await store.settle(settlement('before', 4n))).toEqual({ status: 'posted', posted: 4n, overage: 0n });
+    expect(await store.reserve(request('meanwhile', 'a'))).toMatchObject({ status: 'reserved' });
+    expect(await store.balance('a')).toEqual({ total: 1000n, used: 4n, pending: 10n });
+    expect(await store.audit()).toMatchObject({ ok: true });
+  });
+});
+
+describe('a network that fails', () => {
+  async function wired(): Promise<{ cable: Cable; store: Store; url: string }> {
+    const { url, drop } = await freshDatabase();
+    closers.push(drop);
+    const cable = await startCable(Number(new URL(url).port));
+    closers.push(() => cable.close());
+    const through = new URL(url);
+    through.port = String(cable.port);
+    const store = await openPostgres({ url: through.href });
+    closers.push(() => store.close());
+    await fill(store);
+    return { cable, store, url };
+  }
+
+  it('is noticed where nothing is answered any more, within the time a reply waits for its entry', async () => {
+    const { cable, store } = await wired();
+    cable.hold();
+    const began = performance.now();
+    const answers = await Promise.allSettled([store.reserve(request('r1', 'a')), store.settle(settlement('r0', 1n)), store.balance('a')]);
+    expect(performance.now() - began).toBeLessThan(50_000);
+    for (const answer of answers) expect(answer).toMatchObject({ status: 'rejected', reason: refused });
+    expect(store.health()).toBeInstanceOf(Error);
+    cable.release();
+    await recovered(store);
+    expect(await store.balance('a')).toEqual({ total: 1000n, used: 0n, pending: 0n });
+  });
+
+  it('gives back what was reserved for a call that was told it was not', async () => {
+    const { cable, store, url } = await wired();
+    cable.holdAfter('batch commit');
+    const asked = store.reserve(request('r1', 'a'));
+    asked.catch(() => undefined);
+    while ((await inDatabase(url, 'SELECT FROM pending')).length === 0) await sleep(20);
+    cable.cut();
+    cable.release();
+    await expect(asked).rejects.toMatchObject(refused);
+    await recovered(store);
+    expect(await store.balance('a')).toEqual({ total: 1000n, used: 0n, pending: 0n });
+    const { entries } = await readBooks(url);
+    expect(entries.map(({ kind, reason }) => [kind, reason])).toEqual([['credit', undefined], ['reserve', undefined], ['void', 'ledger_unavailable']]);
+  });
+
+  it('settles once where the answer of the first try was lost', async () => {
+    const { cable, store, url } = await wired();
+    await store.reserve(request('r1', 'a'));
+    cable.holdAfter('batch commit');
+    const asked = store.settle(settlement('r1', 4n));
+    asked.catch(() => undefined);
+    while ((await inDatabase(url, 'SELECT FROM pending')).length > 0) await sleep(20);
+    cable.cut();
+    cable.release();
+    await expect(asked).rejects.toMatchObject(refused);
+    await recovered(store);
+    expect(await store.settle(settlement('r1', 4n))).toEqual({ status: 'already_posted' });
+    expect(await store.balance('a')).toEqual({ total: 1000n, used: 4n, pending: 0n });
+  });
+});
+
+describe('another machine that stands still', () => {
+  it('keeps nobody waiting for an account it holds', async () => {
+    const { store, url } = await open();
+    const holder = await startHolder(url);
+    await holder.take('a');
+    await expect(store.reserve(request('r1', 'a'))).rejects.toMatchObject(refused);
+    await holder.letGo();
+    expect(await store.reserve(request('r2', 'a'))).toMatchObject({ status: 'reserved' });
+    expect(store.health()).toBeUndefined();
+  });
+});
+
+describe('the database', () => {
+  it('refuses to change or delete what was booked', async () => {
+    const { url } = await open();
+    for (const statement of ['UPDATE entries SET at = 0', 'DELETE FROM entries', 'TRUNCATE entries']) {
+      await expect(inDatabase(url, statement), statement).rejects.toThrow('never changed or deleted');
+    }
+  });
+
+  it('has room for one end of a reservation, whoever writes it', async () => {
+    const { store, url } = await open();
+    await store.reserve(request('r1', 'a'));
+    await store.settle(settlement('r1', 3n));
+    const another = `
+      INSERT INTO entries (number, kind, account, at, credits, available, reserved, revenue, call, key, reservation, input, output, attempts, flags)
+      SELECT number + 100, 'void', account, at, 0, 0, 0, 0, call, key, reservation, 0, 0, 0, '' FROM entries WHERE kind = 'post'`;
+    await expect(inDatabase(url, another)).rejects.toThrow('one_end');
+  });
+
+  it('is opened by several at once when it is new', async () => {
+    const { url, drop } = await freshDatabase();
+    closers.push(drop);
+    const stores = await Promise.all(Array.from({ length: 4 }, () => openPostgres({ url })));
+    const made = await Promise.all(stores.map((store) => store.createAccount({ name: 'a', at: 1 })));
+    expect(made.filter(Boolean)).toHaveLength(1);
+    await Promise.all(stores.map((store) => store.close()));
+  });
+
+  it('is not opened where a newer program wrote it, where commits are not durable, or where nobody answers; the password stays untold', async () => {
+    const { store, url } = await open();
+    await store.close();
+    await inDatabase(url, 'UPDATE steps SET count = 99');
+    await expect(openPostgres({ url })).rejects.toThrow(/the ledger 127\.0\.0\.1:\d+\/\w+ cannot be opened: it has version 99 .* newer/);
+    await inDatabase(url, `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET synchronous_commit = off`);
+    await expect(openPostgres({ url })).rejects.toThrow('synchronous_commit is off');
+    await expect(openPostgres({ url: 'postgres://someone:secret@127.0.0.1:1/ledger' })).rejects.toThrow(/^the ledger 127\.0\.0\.1:1\/ledger cannot be opened: (?!.*secret)/);
+  });
+});

@@ -95,20 +95,26 @@ export async function runBatch(client: Client, owner: string, operations: readon
     sent.push(answer);
     return answer;
   };
+  /** What failed first: all that was sent behind it fails for that. */
+  async function cause(thrown: unknown): Promise<unknown> {
+    const ends = await Promise.allSettled(sent);
+    return ends.find((end) => end.status === 'rejected')?.reason ?? thrown;
+  }
   void query(sql.begin);
+  let answers: unknown[];
   try {
-    const answers = await runAll(query, owner, operations);
-    const commit = query(sql.commit);
-    try {
-      await Promise.all(sent);
-      return answers;
-    } catch (error) {
-      const [ended] = await Promise.allSettled([commit]);
-      throw new BatchError(error, ended.status === 'rejected' && isUnsure(ended.reason));
-    }
+    answers = await runAll(query, owner, operations);
   } catch (error) {
-    if (error instanceof BatchError) throw error;
+    const first = await cause(error);
     await query(sql.rollback).catch(() => undefined);
-    throw new BatchError(error, false);
+    throw new BatchError(first, false);
+  }
+  const commit = query(sql.commit);
+  try {
+    await Promise.all(sent);
+    return answers;
+  } catch (error) {
+    const [ended] = await Promise.allSettled([commit]);
+    throw new BatchError(await cause(error), ended.status === 'rejected' && isUnsure(ended.reason));
   }
 }

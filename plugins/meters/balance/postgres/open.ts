@@ -62,8 +62,8 @@ class Readers {
     }
   }
 
-  close(): Promise<void> {
-    return this.#pool.end();
+  async close(): Promise<void> {
+    if (!this.#pool.ended) await this.#pool.end();
   }
 }
 

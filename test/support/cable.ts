@@ -1,0 +1,75 @@
+/** A cable between a client and a server that a test can hold, so that nothing passes and nobody is told, and cut. */
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+
+export interface Cable {
+  readonly port: number;
+  /** From now on nothing passes to the client; what the server says meanwhile reaches it after `release`. */
+  hold(): void;
+  /** Holds from the moment the client sends something with this text in it, which still passes to the server. */
+  holdAfter(text: string): void;
+  release(): void;
+  /** Ends all connections; new ones are taken. */
+  cut(): void;
+  close(): Promise<void>;
+}
+
+export async function startCable(port: number): Promise<Cable> {
+  const sockets = new Set<Socket>();
+  const servers = new Set<Socket>();
+  let isHeld = false;
+  let trigger: string | undefined;
+
+  function hold(): void {
+    isHeld = true;
+    for (const socket of servers) socket.pause();
+  }
+
+  const door = createServer((client) => {
+    const server = connect(port, '127.0.0.1');
+    for (const [one, other] of [[client, server], [server, client]] as const) {
+      sockets.add(one);
+      one.on('error', () => undefined);
+      one.on('close', () => {
+        sockets.delete(one);
+        other.destroy();
+      });
+    }
+    servers.add(server);
+    server.on('close', () => servers.delete(server));
+    if (isHeld) server.pause();
+    client.on('data', (chunk) => {
+      if (trigger !== undefined && chunk.includes(trigger)) {
+        trigger = undefined;
+        hold();
+      }
+      server.write(chunk);
+    });
+    server.on('data', (chunk) => client.write(chunk));
+    // `data` lets it flow.
+    if (isHeld) server.pause();
+  });
+  door.listen(0, '127.0.0.1');
+  await once(door, 'listening');
+  const address = door.address();
+  if (typeof address !== 'object' || !address) throw new Error('no port is free');
+  return {
+    port: address.port,
+    hold,
+    holdAfter(text) {
+      trigger = text;
+    },
+    release() {
+      isHeld = false;
+      for (const socket of servers) socket.resume();
+    },
+    cut() {
+      for (const socket of sockets) socket.destroy();
+    },
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      door.close();
+      await once(door, 'close');
+    },
+  };
+}
