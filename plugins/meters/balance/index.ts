@@ -3,13 +3,13 @@
  * that also knows the keys. A call is not sent before its reservation is durable, and its reply's last word
  * waits for the entry that settles it.
  */
-import { join } from 'node:path';
 import { z } from 'zod';
 import { definePlugin, formatUsd, GatewayError, usd } from '../../../core/index.ts';
 import { narrow, outOfBalance, quotesFor } from './admission.ts';
+import { openStore, storeOptions } from './choice.ts';
 import { ledgerCommands } from './commands.ts';
 import { makeFirstKey } from './first-key.ts';
-import { claimOf, claimRefusal, idempotencyOptions, replayOf } from './idempotency.ts';
+import { claimOf, claimRefusal, idempotencyOptions, keepSwept, replayOf } from './idempotency.ts';
 import { withinModels } from './key-limits.ts';
 import { createKeyring } from './keyring.ts';
 import { ledgerMetrics } from './metrics.ts';
@@ -17,13 +17,12 @@ import { operatorRoutes } from './operator/routes.ts';
 import { PriceBook } from './prices.ts';
 import { balanceRoutes } from './routes.ts';
 import { settleDurably, settlementOf } from './settlement.ts';
-import { openSqlite } from './sqlite/open.ts';
 import type { Store } from './store.ts';
 import { topUpOptions, topUpRoute } from './top-ups.ts';
 
 const options = z.strictObject({
-  /** The ledger's file; `ledger.db` in the data folder unless given. */
-  file: z.string().min(1).optional(),
+  /** Where the ledger is kept. */
+  store: storeOptions.prefault({ kind: 'sqlite' }),
   /** A call whose worst case the balance does not cover: its output limit is lowered, or it is refused. */
   whenShort: z.enum(['lower', 'refuse']).default('lower'),
   /** Tokens of output a limit is never lowered below; 16 is the least that responses clients may ask for. */
@@ -41,7 +40,7 @@ const options = z.strictObject({
 export const balance = definePlugin({
   name: 'balance',
   options,
-  apply(host, { file = join(host.dataFolder, 'ledger.db'), addresses, firstCredit, idempotency, topUps, ...policy }) {
+  apply(host, { store, addresses, firstCredit, idempotency, topUps, ...policy }) {
     const { hooks, logger } = host;
     const { overages, onGroup } = ledgerMetrics(host.metrics);
     const closing = new AbortController();
@@ -49,6 +48,7 @@ export const balance = definePlugin({
     const reserved = new Set<string>();
     const settling = new Set<Promise<unknown>>();
     let opened: Store | undefined;
+    let sweeping: NodeJS.Timeout | undefined;
 
     function ledger(): Store {
       if (opened) return opened;
@@ -58,10 +58,11 @@ export const balance = definePlugin({
     host.keyrings.add(createKeyring(ledger));
     const routes = [...balanceRoutes(addresses, ledger), ...operatorRoutes(ledger), ...(topUps ? [topUpRoute(topUps, ledger)] : [])];
     for (const route of routes) host.routes.add(route);
-    for (const command of ledgerCommands(() => openSqlite({ file }))) host.commands.add(command);
+    for (const command of ledgerCommands(() => openStore(store, host.dataFolder))) host.commands.add(command);
 
     hooks.ready.tapPromise('balance', async () => {
-      opened = await host.resource('ledger', { file }, () => openSqlite({ file, onGroup }), (store) => store.close());
+      opened = await host.resource('ledger', { ...store, folder: host.dataFolder }, () => openStore(store, host.dataFolder, onGroup), (ledger) => ledger.close());
+      sweeping = keepSwept(opened);
       const secret = await makeFirstKey(opened, firstCredit);
       if (secret) host.tell(`First key, with ${formatUsd(firstCredit)} USD of credit, shown this once: export KEY=${secret}`);
     });
@@ -100,6 +101,7 @@ export const balance = definePlugin({
     });
 
     hooks.close.tapPromise('balance', async () => {
+      clearInterval(sweeping);
       closing.abort();
       await Promise.all(settling);
     });

@@ -11,7 +11,7 @@ const sql = statements('owners', {
   progress: `
     UPDATE pending SET sent = come.sent, delivered = come.delivered, owed = come.owed, model = come.model, provider = come.provider, price = come.price,
       input = come.input, output = come.output, usage = come.usage, costs = come.costs, attempts = come.attempts
-    FROM json_populate_recordset(NULL::pending, $1) come WHERE pending.call = come.call`,
+    FROM json_populate_recordset(NULL::pending, $1) come WHERE pending.call = come.call AND pending.owner = $2`,
   owners: `
     SELECT names.owner, coalesce(beat, 0) AS beat, coalesce(lease, 0) AS lease, (SELECT count(*) FROM pending WHERE pending.owner = names.owner) AS pending
     FROM (SELECT owner FROM owners UNION SELECT owner FROM pending) names LEFT JOIN owners ON owners.owner = names.owner ORDER BY names.owner`,
@@ -24,7 +24,7 @@ const sql = statements('owners', {
 
 export async function beat(query: Query, { lease, progress }: Beat, owner: string): Promise<void> {
   await query(sql.beat, [owner, lease]);
-  if (progress.length > 0) await query(sql.progress, [recordset(progress.map(({ id, ...come }) => ({ call: id, ...come })))]);
+  if (progress.length > 0) await query(sql.progress, [recordset(progress.map(({ id, ...come }) => ({ call: id, ...come }))), owner]);
 }
 
 export async function owners(query: Query): Promise<readonly OwnerRecord[]> {
