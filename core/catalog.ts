@@ -36,6 +36,10 @@ const capabilitiesSchema = z.strictObject({
    * and keys, verbosity, service tiers, metadata. Most vendors refuse a field they do not know.
    */
   chatExtras: z.boolean().default(false),
+  /** Whether OpenAI's marks for what to cache are taken; other models find that by themselves, and refuse the marks. */
+  cacheMarks: z.boolean().default(false),
+  /** What its vendor runs for it as a hosted tool. */
+  hosted: z.array(z.enum(['web-search', 'code-execution'])).default([]),
   /** Whether its wire of messages takes system text in mid-conversation. */
   midSystem: z.boolean().default(false),
   reasoning: z

@@ -46,16 +46,17 @@ function joined(parts: readonly (string | number)[]): string {
 
 /**
  * A canonical path as the client wrote it: from the deepest thing on the way that knows where it stood, or by the
- * client's name for a field of the request itself.
+ * client's name for a field of the request itself. What a thing's own fields
+ * are called stands behind a dot (`.cache`), and what is inside a field that the client has under several names before one (`reasoning.`).
  */
 export function clientPath(path: string, request: CanonicalRequest, names: Readonly<Record<string, string>>): string {
   const parts = segments(path);
   const [first = path] = parts;
-  let known = names[path] ?? (names[String(first)] ?? String(first)) + joined(parts.slice(1));
+  let known = names[path] ?? (names[`${first}.`] ?? names[first] ?? String(first)) + joined(parts.slice(1));
   let value: unknown = request;
   for (const [index, part] of parts.entries()) {
     value = typeof value === 'object' && value !== null ? Reflect.get(value, part) : undefined;
-    if (typeof value === 'object' && value !== null && 'at' in value && typeof value.at === 'string') known = value.at + joined(parts.slice(index + 1));
+    if (typeof value === 'object' && value !== null && 'at' in value && typeof value.at === 'string') known = value.at + joined(parts.slice(index + 1).map((name) => names[`.${name}`] ?? name));
   }
   return known;
 }

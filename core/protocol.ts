@@ -102,7 +102,7 @@ export interface ClientSide {
   match(method: string, path: string, query?: string): Match | undefined;
   /** Passed the parsed body and its text, the match and the headers; throws `invalid_request` naming the field at fault. */
   read(body: unknown, text: string, match: Match, headers: ClientHeaders): ClientCall;
-  /** How the protocol spells the canonical request's own fields, where it spells them otherwise: `{ topP: 'top_p' }`. */
+  /** How the protocol spells the canonical request's own fields, where it spells them otherwise (`{ topP: 'top_p' }`), and those of what is in it (`{ '.cache': 'cache_control' }`). */
   readonly fieldNames: Readonly<Record<string, string>>;
   /** Starts an encoder for one streamed reply; what it gives for `response-end` is the reply's last word. */
   encodeEvents(context: ReplyContext): EventEncoder;

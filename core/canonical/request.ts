@@ -107,7 +107,7 @@ const customTool = z.strictObject({
   ...side,
 });
 /** A tool the vendor runs itself; `kind` where several vendors have one alike. */
-const hostedTool = z.strictObject({ type: z.literal('hosted'), protocol: z.string(), kind: z.enum(['web-search', 'other']), value: z.unknown(), ...side });
+const hostedTool = z.strictObject({ type: z.literal('hosted'), protocol: z.string(), kind: z.enum(['web-search', 'code-execution', 'other']), value: z.unknown(), ...side });
 
 const toolSchema = z.discriminatedUnion('type', [functionTool, customTool, hostedTool]);
 export type Tool = z.infer<typeof toolSchema>;

@@ -3,7 +3,7 @@
  * protocol's name (`vendor`), with how the thing was spelt where there are several ways (`form`); the same
  * protocol puts both back, and every other one tells the vendor's fields as lost.
  */
-import type { CanonicalRequest, Loss, VendorBag } from '../../core/index.ts';
+import type { VendorBag } from '../../core/index.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -57,36 +57,4 @@ export function bagOf(protocol: string): Bag {
     fields: (thing) => thing?.vendor?.[protocol] ?? nothing,
     form: (thing) => thing?.form?.[protocol] ?? plainly,
   };
-}
-
-/** Whether a field is unset: null, or an object of nothing else. */
-function saysNothing(value: unknown): boolean {
-  return value === null || (isObject(value) && Object.keys(value).length > 0 && Object.values(value).every(saysNothing));
-}
-
-/** Every vendor field of a request that is not `protocol`'s own, as a loss. */
-export function foreignFields(request: CanonicalRequest, protocol: string): Loss[] {
-  const losses: Loss[] = [];
-  const look = (thing: Sides | undefined, path: string): void => {
-    if (!thing?.vendor) return;
-    for (const [owner, fields] of Object.entries(thing.vendor)) {
-      if (owner === protocol) continue;
-      for (const [name, value] of Object.entries(fields)) {
-        if (!saysNothing(value)) losses.push({ path: path ? `${path}.${name}` : name, reason: `only ${owner} has it`, code: 'vendor' });
-      }
-    }
-  };
-  look(request, '');
-  look(request.toolChoice, 'toolChoice');
-  if (request.format?.type === 'schema') look(request.format, 'format');
-  for (const [index, tool] of request.tools?.entries() ?? []) look(tool, `tools[${index}]`);
-  for (const [index, turn] of request.turns.entries()) {
-    look(turn, `turns[${index}]`);
-    for (const [position, block] of turn.blocks.entries()) {
-      const path = `turns[${index}].blocks[${position}]`;
-      look(block, path);
-      if (block.type === 'tool-result') for (const [part, content] of block.content.entries()) look(content, `${path}.content[${part}]`);
-    }
-  }
-  return losses;
 }

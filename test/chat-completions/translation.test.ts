@@ -241,8 +241,9 @@ describe('a request is fitted to its model, and each loss is named', () => {
 
   it('a cache mark goes where it is understood, for the time this wire has', () => {
     const marked = (ttl?: '1h' | '30m'): Partial<CanonicalRequest> => ({ turns: [{ role: 'user', blocks: [{ type: 'text', text: 'a', cache: ttl ? { ttl } : {} }] }] });
-    expect(encode(marked('1h'))).toMatchObject({ body: { messages: [{ content: [{ type: 'text', text: 'a', prompt_cache_breakpoint: { mode: 'explicit' } }] }] }, lost: ['turns[0].blocks[0].cache.ttl'] });
-    expect(encode(marked('30m'))).toMatchObject({ body: { messages: [{ content: [{ prompt_cache_breakpoint: { mode: 'explicit', ttl: '30m' } }] }] }, lost: [] });
+    const model = modelWith({ capabilities: { chatExtras: true, cacheMarks: true } });
+    expect(encode(marked('1h'), model)).toMatchObject({ body: { messages: [{ content: [{ type: 'text', text: 'a', prompt_cache_breakpoint: { mode: 'explicit' } }] }] }, lost: ['turns[0].blocks[0].cache.ttl'] });
+    expect(encode(marked('30m'), model)).toMatchObject({ body: { messages: [{ content: [{ prompt_cache_breakpoint: { mode: 'explicit', ttl: '30m' } }] }] }, lost: [] });
   });
 
   it.each([

@@ -401,7 +401,7 @@ describe('what a client of this protocol wrote', () => {
     const { fieldNames } = protocol.client;
     const told = (path: string): string => clientPath(path, decoded, fieldNames);
     expect(['turns[1].blocks[1].detail', 'turns[1].blocks[1].videoMetadata', 'topK', 'reasoning.effort', 'tools[0].strict', 'generationConfig.imageConfig', 'cachedContent', 'toolConfig.retrievalConfig'].map(told)).toEqual([
-      'contents[0].parts[1].detail', 'contents[0].parts[1].videoMetadata', 'generationConfig.topK', 'generationConfig.thinkingConfig.thinkingLevel', 'tools[0].functionDeclarations[0].strict',
+      'contents[0].parts[1].mediaResolution', 'contents[0].parts[1].videoMetadata', 'generationConfig.topK', 'generationConfig.thinkingConfig.thinkingLevel', 'tools[0].functionDeclarations[0].strict',
       'generationConfig.imageConfig', 'cachedContent', 'toolConfig.retrievalConfig',
     ]);
   });

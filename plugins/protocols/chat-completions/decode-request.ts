@@ -13,7 +13,7 @@ type Format = NonNullable<CanonicalRequest['format']>;
 
 /** Fields that are read into a canonical one, whole: whatever they held stands there. */
 const readWhole = new Set([
-  'model', 'messages', 'stream', 'tools', 'parallel_tool_calls', 'max_tokens', 'max_completion_tokens', 'n', 'temperature', 'top_p',
+  'model', 'messages', 'stream', 'tools', 'parallel_tool_calls', 'max_tokens', 'max_completion_tokens', 'n', 'temperature', 'top_p', 'top_k',
   'frequency_penalty', 'presence_penalty', 'seed', 'stop', 'logprobs', 'top_logprobs', 'verbosity', 'reasoning_effort', 'modalities',
   'user', 'metadata', 'service_tier', 'prompt_cache_key', 'web_search_options',
   // Read in part, below; the rest of them is kept with the others.
@@ -37,6 +37,7 @@ export function decodeRequest(wire: WireRequest, text: string): CanonicalRequest
     candidates: wire.n ?? undefined,
     temperature: wire.temperature ?? undefined,
     topP: wire.top_p ?? undefined,
+    topK: wire.top_k ?? undefined,
     frequencyPenalty: wire.frequency_penalty ?? undefined,
     presencePenalty: wire.presence_penalty ?? undefined,
     seed: exactSeed(wire.seed, text),
@@ -179,7 +180,7 @@ function decodeFormat(format: WireRequest['response_format']): Format | undefine
   };
 }
 
-const reasoningFields = ['effort', 'max_tokens'];
+const reasoningFields = new Set(['effort', 'max_tokens', 'exclude', 'enabled']);
 
 interface ReadReasoning {
   readonly value: CanonicalRequest['reasoning'];
@@ -191,10 +192,13 @@ interface ReadReasoning {
 function decodeReasoning({ reasoning_effort: effort, reasoning }: WireRequest): ReadReasoning {
   if (!reasoning) return { value: effort ? { effort } : undefined, rest: {}, form: [] };
   if (effort) return { value: { effort }, rest: { reasoning }, form: [] };
-  const display = reasoning.exclude ? 'none' : undefined;
-  const value: CanonicalRequest['reasoning'] = { effort: reasoning.effort ?? undefined, budget: reasoning.max_tokens ?? undefined, display };
-  const known = new Set(reasoning.exclude ? [...reasoningFields, 'exclude'] : reasoningFields);
-  return { value, rest: nested('reasoning', leftover(reasoning, known)), form: ['reasoning-object'] };
+  const { exclude, enabled } = reasoning;
+  const budget = reasoning.max_tokens ?? undefined;
+  // Reasoning that is only switched on is of the middle kind there.
+  const switched = enabled === false ? 'none' : enabled && budget === undefined ? 'medium' : undefined;
+  const value: CanonicalRequest['reasoning'] = { effort: reasoning.effort ?? switched, budget, display: exclude ? 'none' : undefined };
+  const form = ['reasoning-object', ...(reasoning.effort ? [] : ['no-effort']), ...(exclude === false ? ['exclude-false'] : []), ...(typeof enabled === 'boolean' ? [`enabled-${enabled}`] : [])];
+  return { value, rest: nested('reasoning', leftover(reasoning, reasoningFields)), form };
 }
 
 /**

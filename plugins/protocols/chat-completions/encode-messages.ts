@@ -5,6 +5,7 @@
 import type { Block, Turn } from '../../../core/index.ts';
 import { overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
+import { fileVendor } from './decode-messages.ts';
 import { encodePart, joinParts, type Encoding } from './encode-parts.ts';
 import { wrapInput } from './custom-tools.ts';
 import { writeReasoning, type ReasoningBlock } from './reasoning.ts';
@@ -39,10 +40,16 @@ export function encodeMessages(turns: readonly Turn[], encoding: Encoding): Fiel
     }
     if (others.length === 0 && placed.length > 0) continue;
     showMedia();
-    messages.push(turn.role === 'assistant' ? encodeAssistant(turn, others, encoding) : encodeSpoken(turn, others, encoding));
+    const message = turn.role === 'assistant' ? encodeAssistant(turn, others, encoding) : encodeSpoken(turn, others, encoding);
+    // A turn of which nothing is left says nothing.
+    if (encoding.own || turns.length === 1 || !saysNothing(message)) messages.push(message);
   }
   showMedia();
   return messages;
+}
+
+function saysNothing({ content, tool_calls: calls, refusal, audio }: Fields): boolean {
+  return (content === '' || content === null) && calls === undefined && refusal === undefined && audio === undefined;
 }
 
 /** A tool message, and the media that has to follow it: for each a line that names it, and the part itself. */
@@ -124,8 +131,10 @@ function encodeAssistant(turn: Turn, placed: readonly Placed[], encoding: Encodi
 }
 
 /** Sealed state is for its own vendor; reasoning read in another protocol and not sealed belongs to nobody known. */
-function isReplayable(block: ReasoningBlock, { owner }: Encoding): boolean {
+function isReplayable(block: ReasoningBlock, { owner, own, capabilities }: Encoding): boolean {
   const { opaque = [] } = block;
+  // OpenAI itself has no field for it on this wire, and refuses those it does not know.
+  if (!own && capabilities.chatExtras && owner === fileVendor) return false;
   const fits = opaque.every(({ vendor }) => vendor === owner || vendor === '');
   return fits && (bag.form(block).length > 0 || opaque.some(({ vendor }) => vendor === owner));
 }

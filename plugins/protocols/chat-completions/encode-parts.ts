@@ -2,8 +2,9 @@
  * Canonical text and media as the content of a message. A part that this wire has no words for is told as lost;
  * content without which the answer would be worthless (a video, another vendor's file) refuses the call.
  */
-import { GatewayError, type Block } from '../../../core/index.ts';
+import type { Block, Capabilities } from '../../../core/index.ts';
 import type { Lose } from '../../shared/losses.ts';
+import { refuseFile, refusePart } from '../../shared/refuse-part.ts';
 import { overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { fileVendor } from './decode-messages.ts';
@@ -15,18 +16,21 @@ export interface Encoding {
   readonly own: boolean;
   /** Whether the later additions to the wire may be used. */
   readonly extras: boolean;
+  /** Whether the model takes marks for what to cache. */
+  readonly marks: boolean;
   /** The owner of the model: the only one who understands state that was sealed for it. */
   readonly owner: string;
+  readonly capabilities: Capabilities;
   readonly lose: Lose;
 }
 
 type TextBlock = Extract<Block, { type: 'text' }>;
 export type ContentBlock = TextBlock | MediaBlock;
 
-function cacheMark({ cache }: ContentBlock, path: string, { own, extras, lose }: Encoding): Fields | undefined {
+function cacheMark({ cache }: ContentBlock, path: string, { own, marks, lose }: Encoding): Fields | undefined {
   if (!cache) return undefined;
-  if (!extras) {
-    lose(`${path}.cache`, 'the model takes no cache marks', 'model');
+  if (!marks) {
+    lose(`${path}.cache`, 'the model finds what to cache by itself', 'model');
     return undefined;
   }
   if (own || cache.ttl === undefined || cache.ttl === '30m') return { mode: 'explicit', ttl: cache.ttl };
@@ -41,17 +45,15 @@ export function encodePart(block: ContentBlock, path: string, encoding: Encoding
 }
 
 function encodeMedia(block: MediaBlock, path: string, encoding: Encoding): Fields | undefined {
-  if (block.kind === 'video') throw new GatewayError('unsupported_parameter', 'This model is reached by a protocol that takes no video.', { param: path });
+  if (block.kind === 'video') return refusePart(block, path, 'This model is reached by a protocol that takes no video.');
   if (block.source.type === 'file') return encodeVendorFile(block, block.source, path);
   if (block.kind === 'image') return encodeImage(block, path, encoding);
   if (block.kind === 'audio') return encodeAudio(block, path, encoding);
   return encodeDocument(block, path, encoding);
 }
 
-function encodeVendorFile({ filename }: MediaBlock, { vendor, id }: { vendor: string; id: string }, path: string): Fields {
-  if (vendor === fileVendor) return { type: 'file', file: { file_id: id, filename } };
-  const told = `A file kept by ${vendor} cannot be read by the provider of this model; send its content instead.`;
-  throw new GatewayError('unsupported_parameter', told, { param: path });
+function encodeVendorFile(block: MediaBlock, { vendor, id }: { vendor: string; id: string }, path: string): Fields {
+  return vendor === fileVendor ? { type: 'file', file: { file_id: id, filename: block.filename } } : refuseFile(block, path, vendor);
 }
 
 const details: ReadonlySet<string | undefined> = new Set([undefined, 'auto', 'low', 'high', 'original']);

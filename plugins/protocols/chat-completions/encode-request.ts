@@ -3,10 +3,12 @@
  * restored as it stood; what has no place here is told as lost, by its canonical path.
  */
 import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/index.ts';
+import { foreignFields } from '../../shared/foreign-fields.ts';
 import { noteLosses } from '../../shared/losses.ts';
 import { loseSettings } from '../../shared/image-settings.ts';
+import { openaiFields, openaiFieldsOf } from '../../shared/openai-fields.ts';
 import { effortFor, nearestEffort } from '../../shared/reasoning-effort.ts';
-import { foreignFields, overlay, type Fields } from '../../shared/vendor-bag.ts';
+import { overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { encodeMessages } from './encode-messages.ts';
 import type { Encoding } from './encode-parts.ts';
@@ -26,12 +28,15 @@ export function encodeRequest(request: CanonicalRequest, model: Model, outputLim
   const encoding: Encoding = {
     own,
     extras: own || capabilities.chatExtras,
+    marks: own || capabilities.cacheMarks,
     owner: model.id.slice(0, model.id.indexOf('/')),
+    capabilities,
     lose,
   };
+  const siblings = capabilities.chatExtras;
   const limit = outputLimit ?? request.outputLimit;
   const { sent, watched } = splitStops(request, model);
-  const body = overlay(fitting(bag.fields(request), model, encoding), {
+  const body = overlay(fitting(siblings ? { ...openaiFieldsOf(request, 'responses'), ...bag.fields(request) } : bag.fields(request), model, encoding), {
     model: model.upstream,
     messages: encodeMessages(request.turns, encoding),
     ...encodeStream(request),
@@ -46,7 +51,7 @@ export function encodeRequest(request: CanonicalRequest, model: Model, outputLim
     ...encodeExtras(request, encoding),
   });
   loseSettings(request.image, [], encoding.lose);
-  return { body, losses: [...losses, ...foreignFields(request, protocolName)], stops: watched };
+  return { body, losses: [...losses, ...foreignFields(request, protocolName, siblings ? openaiFields : undefined)], stops: watched };
 }
 
 function encodeStream(request: CanonicalRequest): Fields {
@@ -60,6 +65,8 @@ const samplingFields = new Set(['temperature', 'top_p', 'frequency_penalty', 'pr
 const listedFields = new Set([...samplingFields, 'seed', 'stop']);
 
 function takes({ capabilities, supportedParameters }: Model, field: string): boolean {
+  // OpenAI's own wire has no such field; others list it.
+  if (field === 'top_k') return supportedParameters.includes(field);
   if (!capabilities.sampling && samplingFields.has(field)) return false;
   return supportedParameters.length === 0 || !listedFields.has(field) || supportedParameters.includes(field);
 }
@@ -75,13 +82,13 @@ function fitting(fields: Fields, model: Model, { lose }: Encoding): Fields {
   );
 }
 
-function encodeSampling(request: CanonicalRequest, model: Model, { lose }: Encoding): Fields {
+function encodeSampling(request: CanonicalRequest, model: Model, { own, lose }: Encoding): Fields {
   const form = bag.form(request);
   const { logprobs, seed } = request;
-  if (request.topK !== undefined) lose('topK', 'chat-completions has no such field');
   const rows = [
     ['temperature', 'temperature', request.temperature],
     ['topP', 'top_p', request.topP],
+    ['topK', 'top_k', request.topK],
     ['frequencyPenalty', 'frequency_penalty', request.frequencyPenalty],
     ['presencePenalty', 'presence_penalty', request.presencePenalty],
     ['seed', 'seed', typeof seed === 'string' ? JSON.rawJSON(seed) : seed],
@@ -91,7 +98,7 @@ function encodeSampling(request: CanonicalRequest, model: Model, { lose }: Encod
   const fields: Record<string, unknown> = {};
   for (const [path, field, value] of rows) {
     if (value === undefined) continue;
-    if (takes(model, field)) fields[field] = value;
+    if (takes(model, field) || (own && field === 'top_k')) fields[field] = value;
     else lose(path, 'the model does not take it', 'model');
   }
   return fields;
@@ -114,7 +121,7 @@ function encodeReasoning(request: CanonicalRequest, { capabilities }: Model, { o
   const { reasoning } = request;
   if (!reasoning) return {};
   const { effort, budget, display } = reasoning;
-  if (bag.form(request).includes('reasoning-object')) return { reasoning: { effort, max_tokens: budget, exclude: display === 'none' ? true : undefined } };
+  if (bag.form(request).includes('reasoning-object')) return { reasoning: restoreReasoning(reasoning, bag.form(request)) };
   const { style, efforts } = capabilities.reasoning;
   const wanted = effort ?? (budget === undefined ? undefined : effortFor(budget));
   if (style === 'none') {
@@ -127,6 +134,16 @@ function encodeReasoning(request: CanonicalRequest, { capabilities }: Model, { o
   if (effort === undefined || budget !== undefined) lose('reasoning.budget', `sent as effort "${sent}"`, 'approximated');
   else if (sent !== wanted) lose('reasoning.effort', `sent as "${sent}"`, 'approximated');
   return { reasoning_effort: sent };
+}
+
+/** OpenRouter's object as it was written. */
+function restoreReasoning({ effort, budget, display }: NonNullable<CanonicalRequest['reasoning']>, form: readonly string[]): Fields {
+  return {
+    effort: form.includes('no-effort') ? undefined : effort,
+    max_tokens: budget,
+    exclude: display === 'none' ? true : form.includes('exclude-false') ? false : undefined,
+    enabled: form.includes('enabled-true') ? true : form.includes('enabled-false') ? false : undefined,
+  };
 }
 
 function encodeFormat({ format }: CanonicalRequest, { capabilities }: Model, { lose }: Encoding): Fields | undefined {

@@ -28,11 +28,16 @@ const fieldNames = {
   'logprobs.top': 'top_logprobs',
   format: 'response_format',
   reasoning: 'reasoning_effort',
+  'reasoning.': 'reasoning',
   'reasoning.effort': 'reasoning_effort',
   'reasoning.budget': 'reasoning.max_tokens',
   'reasoning.display': 'reasoning.exclude',
   serviceTier: 'service_tier',
   cacheKey: 'prompt_cache_key',
+  '.cache': 'prompt_cache_breakpoint',
+  '.schema': 'function.parameters',
+  '.arguments': 'function.arguments',
+  '.opaque': 'extra_content',
 };
 
 export const protocol: Protocol = {

@@ -30,6 +30,7 @@ export function encodeTurns(turns: readonly Turn[], encoding: Encoding): Encoded
   const instructions: Fields[] = [];
   let rest: Fields = {};
   for (const [index, turn] of turns.slice(0, leading).entries()) {
+    writer.loseName(turn, index);
     instructions.push(...writer.instruct(turn, index));
     const role = bag.form(turn).find((word) => word.startsWith(roleForm))?.slice(roleForm.length);
     rest = overlay({ ...rest, ...bag.fields(turn) }, { role });
@@ -62,8 +63,12 @@ class ContentWriter {
     });
   }
 
+  loseName({ name }: Turn, index: number): void {
+    if (name !== undefined) this.#encoding.lose(`turns[${index}].name`, 'generate-content has no names of participants');
+  }
+
   add(turn: Turn, index: number): void {
-    if (turn.name !== undefined) this.#encoding.lose(`turns[${index}].name`, 'generate-content has no names of participants');
+    this.loseName(turn, index);
     if (turn.role === 'system' || turn.role === 'developer') return this.#interrupt(turn, index);
     if (turn.role === 'assistant') return this.#answer(turn, index);
     this.#speak(turn, index);

@@ -35,6 +35,11 @@ const fieldNames = {
   'reasoning.effort': 'generationConfig.thinkingConfig.thinkingLevel',
   'reasoning.budget': 'generationConfig.thinkingConfig.thinkingBudget',
   'reasoning.display': 'generationConfig.thinkingConfig.includeThoughts',
+  '.schema': 'parametersJsonSchema',
+  '.arguments': 'functionCall.args',
+  '.isError': 'functionResponse.response.error',
+  '.detail': 'mediaResolution',
+  '.opaque': 'thoughtSignature',
 };
 
 /** The protocol, served below an address. */

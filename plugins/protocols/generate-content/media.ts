@@ -1,5 +1,6 @@
 /** Media as this wire writes it, as bytes or by address, to canonical sources and back. */
-import { GatewayError, type Block } from '../../../core/index.ts';
+import type { Block } from '../../../core/index.ts';
+import { refuseFile } from '../../shared/refuse-part.ts';
 import { leftover, nested, type Fields } from '../../shared/vendor-bag.ts';
 import { vendorName } from './bag.ts';
 import { readBase64, writeBase64 } from './base64.ts';
@@ -56,11 +57,12 @@ export function readFile(file: WireFile): ReadMedia {
 }
 
 /** The part that holds a medium; a request of this protocol has its words restored, another's are fitted. */
-export function writeMedia({ source, mediaType, title, filename = title }: MediaBlock, form: readonly string[], own: boolean, path: string): Fields {
+export function writeMedia(block: MediaBlock, form: readonly string[], own: boolean, path: string): Fields {
+  const { source, mediaType, title, filename = title } = block;
   const displayName = own ? filename : undefined;
   if (source.type === 'text') return { text: filename === undefined ? source.text : `${filename}:\n\n${source.text}` };
   if (source.type === 'base64') return { inlineData: { mimeType: mediaType ?? 'application/octet-stream', data: writeBase64(source.data, form), displayName } };
   if (source.type === 'url') return { fileData: { mimeType: mediaType ?? (own ? undefined : typeOfUrl(source.url)), fileUri: source.url, displayName } };
   if (source.vendor === vendorName) return { fileData: { mimeType: mediaType, fileUri: source.id, displayName } };
-  throw new GatewayError('unsupported_parameter', `A file kept by ${source.vendor} cannot be read by the provider of this model; send its content instead.`, { param: path });
+  return refuseFile(block, path, source.vendor);
 }

@@ -26,6 +26,7 @@ interface Candidate {
   text: string;
   readonly annotations: Annotation[];
   readonly logprobs: unknown[];
+  refused: boolean;
 }
 
 interface OpenBlock {
@@ -53,6 +54,7 @@ export class ReplyParts {
         return this.#add(event);
       case 'block-start':
         this.#blocks.set(event.block, { start: event, text: '' });
+        if (event.kind === 'refusal') this.#candidate(event.candidate).refused = true;
         return [];
       case 'block-end':
         return this.#end(event);
@@ -73,7 +75,7 @@ export class ReplyParts {
   #candidate(index: number): Candidate {
     const known = this.#candidates.get(index);
     if (known) return known;
-    const candidate: Candidate = { text: '', annotations: [], logprobs: [] };
+    const candidate: Candidate = { text: '', annotations: [], logprobs: [], refused: false };
     this.#candidates.set(index, candidate);
     return candidate;
   }
@@ -128,12 +130,12 @@ export class ReplyParts {
       this.promptFeedback = promptFeedback;
       return;
     }
-    const { text, annotations, logprobs } = this.#candidate(index);
+    const { text, annotations, logprobs, refused } = this.#candidate(index);
     const cited = 'groundingMetadata' in extras || 'citationMetadata' in extras;
     const grounding = cited ? undefined : encodeGrounding(annotations, text);
     if (!cited && !annotations.every(isCited)) this.#options.lost?.('annotations', 'generate-content cites web pages only');
     this.endings.set(index, {
-      finishReason: encodeFinish(reason),
+      finishReason: encodeFinish(refused && reason.unified === 'stop' ? { unified: 'refusal', raw: '' } : reason),
       ...extras,
       ...(grounding ? { groundingMetadata: grounding } : {}),
       ...(logprobs.length > 0 ? { logprobsResult: encodeLogprobs(logprobs) } : {}),

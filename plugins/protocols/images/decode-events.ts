@@ -12,6 +12,8 @@ import { decodeUsage } from './usage.ts';
 
 const replyFields = new Set(['created', 'created_at', 'data', 'usage', 'model', 'type', 'b64_json', 'url', 'revised_prompt', 'size', 'quality', 'background', 'output_format', 'sequence_number']);
 
+const withoutImage = 'The provider answered without an image.';
+
 /** What a reply, an event or an image says of the picture. */
 function factsOf(...sources: readonly Fields[]): Fields {
   const names = ['size', 'quality', 'background', 'output_format', 'revised_prompt', 'url'];
@@ -48,11 +50,11 @@ export class ReplyDecoder implements EventDecoder {
     if (body['error']) this.#fail(body);
     const data: unknown = body['data'];
     const images = Array.isArray(data) ? data.filter(isObject) : [];
-    if (!this.#over && images.length === 0) throw new GatewayError('upstream_failed', 'The provider answered without an image.');
+    if (!this.#over && images.length === 0) throw new GatewayError('upstream_failed', withoutImage);
     if (this.#over) return this.#events;
     this.#start(body);
-    for (const image of images) this.#show(image, factsOf(body, image));
-    this.#finish(body['usage']);
+    for (const image of images) if (!this.#over) this.#show(image, factsOf(body, image));
+    if (!this.#over) this.#finish(body['usage']);
     return this.#events;
   }
 
@@ -64,7 +66,7 @@ export class ReplyDecoder implements EventDecoder {
     if (type.endsWith('.partial_image')) this.#partial(wire);
     if (!type.endsWith('.completed')) return;
     this.#show(wire, factsOf(wire));
-    if (this.#images >= this.#call.candidates) this.#finish(wire['usage']);
+    if (!this.#over && this.#images >= this.#call.candidates) this.#finish(wire['usage']);
   }
 
   #start(wire: Fields): void {
@@ -82,7 +84,7 @@ export class ReplyDecoder implements EventDecoder {
     const { b64_json: data } = image;
     const number = this.#images;
     // A picture at an address is an answer to this protocol's clients alone.
-    if (typeof data !== 'string' && !(facts['url'] && this.#call instanceof ImageCall)) throw new GatewayError('upstream_failed', 'The provider answered without an image.');
+    if (typeof data !== 'string' && !(facts['url'] && this.#call instanceof ImageCall)) return this.#fail({ message: withoutImage });
     this.#images += 1;
     const mediaType = (typeof data === 'string' ? pictureTypeOfBase64(data) : undefined) ?? `image/${typeof facts['output_format'] === 'string' ? facts['output_format'] : 'png'}`;
     const place = { candidate: number, block: number };

@@ -3,9 +3,10 @@
  * edit. What an image model cannot be told is lost, by its canonical path.
  */
 import { Form, type CanonicalRequest, type EncodedRequest, type FormFile, type ImageSettings, type Model } from '../../../core/index.ts';
+import { foreignFields } from '../../shared/foreign-fields.ts';
 import { fitSettings } from '../../shared/image-settings.ts';
 import { noteLosses, type Lose } from '../../shared/losses.ts';
-import { foreignFields, isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
+import { isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { decodeSettings } from './decode-request.ts';
 import { promptOf, type Prompt } from './prompt.ts';

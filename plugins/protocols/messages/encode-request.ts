@@ -3,8 +3,9 @@
  * restored as it stood; what has no place here is told as lost, by its canonical path.
  */
 import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/index.ts';
+import { foreignFields } from '../../shared/foreign-fields.ts';
 import { noteLosses } from '../../shared/losses.ts';
-import { foreignFields, nested, overlay, type Fields } from '../../shared/vendor-bag.ts';
+import { nested, overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { markEncoder } from './cache.ts';
 import { encodeConversation, type Conversation } from './encode-messages.ts';

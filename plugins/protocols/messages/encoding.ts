@@ -1,5 +1,5 @@
-/** What every part of a request's encoder goes by, and how it refuses a call it cannot fit to its model. */
-import { GatewayError, type Block, type Model } from '../../../core/index.ts';
+/** What every part of a request's encoder goes by. */
+import type { Model } from '../../../core/index.ts';
 import type { Lose } from '../../shared/losses.ts';
 import type { MarkEncoder } from './cache.ts';
 
@@ -11,9 +11,4 @@ export interface Encoding {
   readonly owner: string;
   readonly mark: MarkEncoder;
   readonly lose: Lose;
-}
-
-/** Throws the refusal of a part that this wire cannot carry, naming it as the client wrote it. */
-export function refusePart(block: Block, path: string, message: string): never {
-  throw new GatewayError('unsupported_parameter', message, { param: block.at ?? path });
 }

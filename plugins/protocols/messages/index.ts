@@ -27,6 +27,11 @@ const fieldNames = {
   'reasoning.budget': 'thinking.budget_tokens',
   user: 'metadata.user_id',
   serviceTier: 'service_tier',
+  '.cache': 'cache_control',
+  '.schema': 'input_schema',
+  '.arguments': 'input',
+  '.isError': 'is_error',
+  '.opaque': 'signature',
 };
 
 /** The version a translated request is written in: the one in which older models still take sampling parameters. */

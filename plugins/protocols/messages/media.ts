@@ -1,8 +1,9 @@
 /** Images and documents as this wire takes them: images of four kinds, PDFs, and text. */
 import type { Block } from '../../../core/index.ts';
+import { refuseFile, refusePart } from '../../shared/refuse-part.ts';
 import type { Fields } from '../../shared/vendor-bag.ts';
 import { bag, nativeVendor } from './bag.ts';
-import { refusePart, type Encoding } from './encoding.ts';
+import type { Encoding } from './encoding.ts';
 
 type MediaBlock = Extract<Block, { type: 'media' }>;
 
@@ -27,7 +28,7 @@ function plainSource(block: MediaBlock, path: string): Fields | undefined {
   const { source } = block;
   if (source.type === 'file') {
     if (source.vendor === nativeVendor) return { type: 'file', file_id: source.id };
-    return refusePart(block, path, `A file kept by ${source.vendor} cannot be read by the provider of this model; send its content instead.`);
+    return refuseFile(block, path, source.vendor);
   }
   if (source.type !== 'url') return undefined;
   if (/^https?:/i.test(source.url)) return { type: 'url', url: source.url };

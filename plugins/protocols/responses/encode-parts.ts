@@ -2,8 +2,8 @@
  * Canonical text and media as parts of a message or of a tool's output. A part this wire has no words for is told as
  * lost; content without which the answer would be worthless (a video, another vendor's file) refuses the call.
  */
-import { GatewayError } from '../../../core/index.ts';
 import { dataUrl } from '../../shared/data-url.ts';
+import { refuseFile, refusePart } from '../../shared/refuse-part.ts';
 import { overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, nativeVendor } from './bag.ts';
 import { textKind, type MediaBlock, type SpokenBlock, type TextBlock } from './decode-parts.ts';
@@ -28,20 +28,22 @@ function encodeText(block: TextBlock, role: string): Fields {
   return { type: spelt(form, 'kind') ?? textKind(role), text: block.text, ...Object.fromEntries(empty) };
 }
 
-/** Few models take marks, and those that do find what they can reuse without them. */
-function cacheMark({ cache }: SpokenBlock, path: string, { own, lose }: Encoding): Fields | undefined {
+function cacheMark({ cache }: SpokenBlock, path: string, { own, model, lose }: Encoding): Fields | undefined {
   if (!cache) return undefined;
   if (own) return { mode: 'explicit', ttl: cache.ttl };
-  lose(`${path}.cache`, 'the prompt is cached without marks here');
-  return undefined;
+  if (!model.capabilities.cacheMarks) {
+    lose(`${path}.cache`, 'the model finds what to cache by itself', 'model');
+    return undefined;
+  }
+  if (cache.ttl === undefined || cache.ttl === '30m') return { mode: 'explicit', ttl: cache.ttl };
+  lose(`${path}.cache.ttl`, 'responses has no such time to live', 'approximated');
+  return { mode: 'explicit' };
 }
 
 function encodeMedia(block: MediaBlock, path: string, encoding: Encoding): Fields | undefined {
   const { kind, source } = block;
-  if (kind === 'video') throw new GatewayError('unsupported_parameter', 'This model is reached by a protocol that takes no video.', { param: block.at ?? path });
-  if (source.type === 'file' && source.vendor !== nativeVendor) {
-    throw new GatewayError('unsupported_parameter', `A file kept by ${source.vendor} cannot be read by the provider of this model; send its content instead.`, { param: block.at ?? path });
-  }
+  if (kind === 'video') return refusePart(block, path, 'This model is reached by a protocol that takes no video.');
+  if (source.type === 'file' && source.vendor !== nativeVendor) return refuseFile(block, path, source.vendor);
   if (kind === 'image') return encodeImage(block, path, encoding);
   return kind === 'audio' ? encodeAudio(block, path, encoding) : encodeDocument(block, encoding);
 }

@@ -5,10 +5,12 @@
 import { createHash } from 'node:crypto';
 import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/index.ts';
 import { loseSettings } from '../../shared/image-settings.ts';
+import { foreignFields } from '../../shared/foreign-fields.ts';
 import { noteLosses } from '../../shared/losses.ts';
+import { openaiFields, openaiFieldsOf } from '../../shared/openai-fields.ts';
 import { effortFor, nearestEffort } from '../../shared/reasoning-effort.ts';
-import { foreignFields, overlay, type Fields } from '../../shared/vendor-bag.ts';
-import { bag, protocolName } from './bag.ts';
+import { overlay, type Fields } from '../../shared/vendor-bag.ts';
+import { bag, nativeVendor, protocolName } from './bag.ts';
 import { encryptedReasoning, textLogprobs } from './decode-request.ts';
 import { customCallsOf, encodeItems, type Encoding } from './encode-items.ts';
 import { encodeTools } from './encode-tools.ts';
@@ -27,7 +29,8 @@ export function encodeRequest(request: CanonicalRequest, model: Model, outputLim
     customCalls: customCallsOf(request.turns),
     lose,
   };
-  const body = overlay(bag.fields(request), {
+  const siblings = encoding.owner === nativeVendor;
+  const body = overlay(siblings ? { ...openaiFieldsOf(request, 'chat-completions'), ...bag.fields(request) } : bag.fields(request), {
     model: model.upstream,
     ...encodeConversation(request, encoding),
     stream: request.stream ? true : form.includes('stream-false') ? false : undefined,
@@ -40,7 +43,7 @@ export function encodeRequest(request: CanonicalRequest, model: Model, outputLim
     ...encodeState(request, encoding),
   });
   loseSettings(request.image, [], lose);
-  return { body, losses: [...losses, ...foreignFields(request, protocolName)], stops: request.stop ?? [] };
+  return { body, losses: [...losses, ...foreignFields(request, protocolName, siblings ? openaiFields : undefined)], stops: request.stop ?? [] };
 }
 
 function encodeConversation(request: CanonicalRequest, encoding: Encoding): Fields {
@@ -103,7 +106,8 @@ function encodeReasoning(request: CanonicalRequest, { own, model, lose }: Encodi
   const sent = wanted === undefined ? undefined : nearestEffort(wanted, own ? undefined : efforts);
   if (budget !== undefined) lose('reasoning.budget', sent === undefined ? 'left to the model' : `sent as effort "${sent}"`, 'approximated');
   else if (sent !== wanted) lose('reasoning.effort', `sent as "${sent}"`, 'approximated');
-  const shown = display === 'summary' || display === 'full';
+  // Whoever sets a budget for thoughts is shown them, on the wires that have one.
+  const shown = display === 'summary' || display === 'full' || (display === undefined && budget !== undefined && sent !== 'none');
   return { effort: sent, summary: spelt(form, 'summary') ?? (shown ? 'auto' : undefined) };
 }
 

@@ -34,7 +34,7 @@ function writeTools(tools: readonly Tool[], encoding: Encoding): Fields[] {
       if (hosted) written.push(hosted);
       continue;
     }
-    if (tool.cache) encoding.lose(`${path}.cache`, 'the prompt is cached without marks here');
+    if (tool.cache) encoding.lose(`${path}.cache`, 'responses has no cache marks on tools');
     if (tool.namespace === undefined) {
       space = undefined;
       written.push(encodeTool(tool, encoding));

@@ -28,6 +28,9 @@ const fieldNames = {
   'reasoning.display': 'reasoning.summary',
   serviceTier: 'service_tier',
   cacheKey: 'prompt_cache_key',
+  '.cache': 'prompt_cache_breakpoint',
+  '.schema': 'parameters',
+  '.opaque': 'encrypted_content',
 };
 
 /** Clients of this family stop at 429 with the code `insufficient_quota`, and at no other form of an empty account. */

@@ -23,10 +23,15 @@ export class Pace {
 
   /** Milliseconds to the first event of a call that would be sent now. Of a target nobody knows: none for the first who asks, and then no end until it answers. */
   estimate(now: number): number {
+    const isWaiting = this.#waiting.size > 0;
+    if (this.#average === undefined) return isWaiting ? Infinity : 0;
+    return Math.max(this.#average * Math.exp((this.#heardAt - now) / forgiveness), isWaiting ? this.#silence(now) : 0);
+  }
+
+  /** How long it has said nothing to anyone who waits. */
+  #silence(now: number): number {
     const [oldest] = this.#waiting;
-    if (this.#average === undefined) return oldest ? Infinity : 0;
-    const silence = oldest ? now - Math.max(oldest.startedAt, this.#heardAt) : 0;
-    return Math.max(this.#average * Math.exp((this.#heardAt - now) / forgiveness), silence);
+    return oldest ? now - Math.max(oldest.startedAt, this.#heardAt) : 0;
   }
 
   started(attempt: Attempt): void {

@@ -4,9 +4,13 @@
  */
 import type { Target } from '../../../core/index.ts';
 
+/** Targets that are found again by themselves, which is quicker than by their names. */
+const mostFound = 100_000;
+
 export class PerTarget<Entry> {
   readonly #make: (target: Target) => Entry;
   readonly #entries = new Map<string, Map<number, Map<string, Entry>>>();
+  readonly #found = new Map<Target, Entry>();
 
   /** `make` gives what is known of a target that nothing is known of. */
   constructor(make: (target: Target) => Entry) {
@@ -14,6 +18,15 @@ export class PerTarget<Entry> {
   }
 
   of(target: Target): Entry {
+    const found = this.#found.get(target);
+    if (found) return found;
+    const entry = this.#byNames(target);
+    if (this.#found.size >= mostFound) this.#found.clear();
+    this.#found.set(target, entry);
+    return entry;
+  }
+
+  #byNames(target: Target): Entry {
     const { name, credential = 1 } = target.provider;
     let keys = this.#entries.get(name);
     if (!keys) this.#entries.set(name, (keys = new Map()));

@@ -27,12 +27,13 @@ export function tapRanking({ hooks }: Pick<Host, 'hooks'>, name: Strategy, byDef
     const { preferences } = parsed.call;
     const asked = askedFor(preferences);
     if (asked === undefined ? !byDefault : asked !== name) return targets;
+    if (preferences.fallback === undefined) return rankRest(targets, parsed, rank);
     return modelsOf(targets).flatMap((group) => rankRest(group, parsed, rank));
   });
 }
 
 /** The targets model by model, in the order in which the models stand. */
-export function modelsOf(targets: readonly Target[]): Target[][] {
+function modelsOf(targets: readonly Target[]): Target[][] {
   const groups: Target[][] = [];
   for (const target of targets) {
     const group = groups.at(-1);
@@ -50,12 +51,22 @@ function rankRest(group: readonly Target[], parsed: Parsed, rank: Rank): readonl
   return [...named, ...(rest.length < 2 ? rest : rank(rest, parsed))];
 }
 
-/** The same targets, those with the lowest figure first. */
-export function lowestFirst(targets: readonly Target[], figure: (target: Target) => number): Target[] {
-  return targets.map((target) => ({ target, value: figure(target) })).toSorted((first, second) => compare(first.value, second.value)).map(({ target }) => target);
-}
-
-/** Infinity less itself is no number. */
-function compare(first: number, second: number): number {
-  return first === second ? 0 : first - second;
+/** The same things, those with the lowest figure first. By insertion, since there are few and this is done for each call. */
+export function lowestFirst<Each>(targets: readonly Each[], figure: (target: Each) => number): Each[] {
+  const sorted: Each[] = [];
+  const figures: number[] = [];
+  for (const target of targets) {
+    const value = figure(target);
+    let place = sorted.length;
+    for (; place > 0; place -= 1) {
+      const before = sorted[place - 1];
+      const other = figures[place - 1];
+      if (before === undefined || other === undefined || other <= value) break;
+      sorted[place] = before;
+      figures[place] = other;
+    }
+    sorted[place] = target;
+    figures[place] = value;
+  }
+  return sorted;
 }

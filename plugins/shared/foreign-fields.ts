@@ -1,0 +1,64 @@
+/**
+ * What a request holds of its own protocol's and another wire has no word for: told as lost, member by member, and
+ * refused where an answer without it would be worthless.
+ */
+import { GatewayError, type CanonicalRequest, type Loss } from '../../core/index.ts';
+import { isObject, type Sides } from './vendor-bag.ts';
+
+/** Objects that their protocols read in part: what the bag holds of them is the rest. */
+const readInPart: ReadonlySet<string> = new Set([
+  'allowed_tools', 'cache_control', 'custom', 'file', 'function', 'functionCall', 'functionResponse', 'image_url', 'input_audio', 'item', 'namespace', 'output_config',
+  'prompt_cache_breakpoint', 'reasoning', 'response_format', 'source', 'stream_options', 'text', 'thinking',
+]);
+
+/** Fields of thoughts that only number and date them, or say their text again. */
+const aboutThoughts: ReadonlySet<string> = new Set(['type', 'id', 'index', 'format', 'reasoning', 'reasoning_content']);
+
+/** State that a vendor keeps: without it a request means something else. */
+const kept: ReadonlySet<string> = new Set(['cachedContent', 'container']);
+
+/** Switches that change nothing of an answer: padding against eavesdroppers. */
+const harmless: ReadonlySet<string> = new Set(['include_obfuscation']);
+
+function saysNothing(value: unknown): boolean {
+  return value === null || (isObject(value) && Object.keys(value).length > 0 && Object.values(value).every(saysNothing));
+}
+
+/** The members of a field that are lost with it: itself, unless only a rest of it is here. */
+function* membersOf(path: string, name: string, value: unknown): Generator<string> {
+  if (saysNothing(value) || harmless.has(name)) return;
+  if (!readInPart.has(name) || !isObject(value)) return yield path;
+  for (const [inner, member] of Object.entries(value)) yield* membersOf(`${path}.${inner}`, inner, member);
+}
+
+/**
+ * Every vendor field of a request that is not `protocol`'s own, as a loss, but for the fields of the request itself that
+ * were `said` nevertheless. Throws `unsupported_parameter` where what is missing is state the vendor keeps.
+ */
+export function foreignFields(request: CanonicalRequest, protocol: string, said: ReadonlySet<string> = new Set()): Loss[] {
+  const losses: Loss[] = [];
+  const look = (thing: Sides | undefined, path: string, skipped: ReadonlySet<string> = new Set()): void => {
+    if (!thing?.vendor) return;
+    for (const [owner, fields] of Object.entries(thing.vendor)) {
+      if (owner === protocol) continue;
+      for (const [name, value] of Object.entries(fields)) {
+        if (skipped.has(name)) continue;
+        for (const member of membersOf(path ? `${path}.${name}` : name, name, value)) losses.push({ path: member, reason: `only ${owner} has it`, code: 'vendor' });
+        if (path === '' && kept.has(name) && value) throw new GatewayError('unsupported_parameter', `"${name}" is kept by the vendor of ${owner}, and this model is another's: send the content itself.`, { param: name });
+      }
+    }
+  };
+  look(request, '', said);
+  look(request.toolChoice, 'toolChoice');
+  if (request.format?.type === 'schema') look(request.format, 'format');
+  for (const [index, tool] of request.tools?.entries() ?? []) look(tool, `tools[${index}]`);
+  for (const [index, turn] of request.turns.entries()) {
+    look(turn, `turns[${index}]`, turn.role === 'assistant' ? aboutThoughts : undefined);
+    for (const [position, block] of turn.blocks.entries()) {
+      const path = `turns[${index}].blocks[${position}]`;
+      look(block, path, block.type === 'reasoning' ? aboutThoughts : undefined);
+      if (block.type === 'tool-result') for (const [part, content] of block.content.entries()) look(content, `${path}.content[${part}]`);
+    }
+  }
+  return losses;
+}
