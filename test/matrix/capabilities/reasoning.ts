@@ -1,7 +1,8 @@
 /** Reasoning: how much of it, what is shown, and its sealed state over turns. */
 import { any, everywhere, has, holds, mentions, type ByWire, type Capability, type Check } from '../capability.ts';
 import { least, offering, tide, together } from '../spelling.ts';
-import { hear, isObject, objects, type Json } from '../../support/listen.ts';
+import { answered, kept, said, told } from '../../support/continuing.ts';
+import { hear, isObject, type Json } from '../../support/listen.ts';
 import { wires, type Wire } from '../../support/replaying-vendor.ts';
 
 const high: Readonly<Record<Wire, object>> = {
@@ -16,29 +17,10 @@ function shows(text: string): ByWire<Check> {
 }
 
 /** What a client of each protocol sends to go on from a reply that called a tool, as it was given. */
-const goingOn: Readonly<Record<Wire, (reply: Json) => object>> = {
-  'chat-completions': (reply) => {
-    const [{ message } = {}] = objects(reply['choices']);
-    const calls = isObject(message) ? objects(message['tool_calls']) : [];
-    return { messages: [{ role: 'user', content: 'Ahoy' }, message, ...calls.map(({ id }) => ({ role: 'tool', tool_call_id: id, content: '05:12' }))] };
-  },
-  responses: (reply) => {
-    const output = objects(reply['output']);
-    const results = output.flatMap(({ type, call_id: id }) => (type === 'function_call' ? [{ type: 'function_call_output', call_id: id, output: '05:12' }] : []));
-    return { input: [{ role: 'user', content: 'Ahoy' }, ...output, ...results] };
-  },
-  messages: (reply) => {
-    const content = objects(reply['content']);
-    const results = content.flatMap(({ type, id }) => (type === 'tool_use' ? [{ type: 'tool_result', tool_use_id: id, content: '05:12' }] : []));
-    return { messages: [{ role: 'user', content: 'Ahoy' }, { role: 'assistant', content }, { role: 'user', content: results }] };
-  },
-  'generate-content': (reply) => {
-    const [{ content } = {}] = objects(reply['candidates']);
-    const parts = isObject(content) ? objects(content['parts']) : [];
-    const results = parts.flatMap(({ functionCall: call }) => (isObject(call) ? [{ functionResponse: { id: call['id'], name: call['name'], response: { output: '05:12' } } }] : []));
-    return { contents: [{ role: 'user', parts: [{ text: 'Ahoy' }] }, content, { role: 'user', parts: results }] };
-  },
-};
+function goingOn(client: Wire): (reply: Json) => object {
+  const settings = { ...least[client], ...high[client], ...offering(tide)[client] };
+  return (reply) => ({ ...settings, ...told(client, [said(client, 'Ahoy'), ...kept(client, reply), ...answered(client, reply, () => '05:12')]) });
+}
 
 const sealedState: ByWire<Check> = {
   // The strict vendor takes no seal but its own, unaltered and in its place.
@@ -97,7 +79,7 @@ export const reasoning: readonly Capability[] = [
     name: 'sealed reasoning over turns',
     model: 'thinking',
     ask: together(high, offering(tide)),
-    follow: Object.fromEntries(wires.map((wire) => [wire, (reply: Json) => ({ ...least[wire], ...high[wire], ...offering(tide)[wire], ...goingOn[wire](reply) })])),
+    follow: Object.fromEntries(wires.map((wire) => [wire, goingOn(wire)])),
     got: sealedState,
     regardless: true,
     does: { responses: called, messages: called, 'generate-content': called },
@@ -106,7 +88,7 @@ export const reasoning: readonly Capability[] = [
     name: 'hidden reasoning over turns',
     model: 'thinking',
     ask: together(high, offering(tide)),
-    follow: Object.fromEntries(wires.map((wire) => [wire, (reply: Json) => ({ ...least[wire], ...high[wire], ...offering(tide)[wire], ...goingOn[wire](reply) })])),
+    follow: Object.fromEntries(wires.map((wire) => [wire, goingOn(wire)])),
     regardless: true,
     got: { messages: sealedState.messages ?? (() => false), responses: sealedState.responses ?? (() => false) },
     does: { messages: { ...called, sealed: true }, responses: { ...called, sealed: true } },

@@ -1,0 +1,43 @@
+/** How a client of each family goes on from a reply: by sending back what it was given, as it was given, and what it has to say to it. */
+import { hear, isObject, objects, type Json, type SaidCall } from './listen.ts';
+import type { Wire } from './replaying-vendor.ts';
+
+/** One entry of a conversation in the client's own words: a message, an item, a content. */
+export type Entry = object;
+
+/** What the user says, whatever the family. */
+export function said(client: Wire, text: string): Entry {
+  return client === 'generate-content' ? { role: 'user', parts: [{ text }] } : { role: 'user', content: text };
+}
+
+function isEntry(value: unknown): value is Entry {
+  return isObject(value);
+}
+
+/** A reply as it is sent back. */
+export function kept(client: Wire, reply: Json): Entry[] {
+  if (client === 'responses') return objects(reply['output']);
+  if (client === 'messages') return [{ role: 'assistant', content: reply['content'] }];
+  const [{ message, content } = {}] = objects(client === 'chat-completions' ? reply['choices'] : reply['candidates']);
+  return [message ?? content].filter(isEntry);
+}
+
+function result(client: Wire, { id, name }: SaidCall, text: string, custom: boolean): object {
+  if (client === 'chat-completions') return { role: 'tool', tool_call_id: id, content: text };
+  if (client === 'responses') return { type: custom ? 'custom_tool_call_output' : 'function_call_output', call_id: id, output: text };
+  if (client === 'messages') return { type: 'tool_result', tool_use_id: id, content: text };
+  return { functionResponse: { ...(id === undefined ? {} : { id }), name, response: { output: text } } };
+}
+
+/** The results of a reply's calls; none where it called nothing. */
+export function answered(client: Wire, reply: Json, answer: (call: SaidCall) => string): Entry[] {
+  const results = hear(client, reply).calls.map((call) => result(client, call, answer(call), typeof call.input === 'string'));
+  if (results.length === 0 || client === 'chat-completions' || client === 'responses') return results;
+  return [client === 'messages' ? { role: 'user', content: results } : { role: 'user', parts: results }];
+}
+
+/** The fields of a request that hold a conversation. */
+export function told(client: Wire, entries: readonly Entry[]): object {
+  if (client === 'responses') return { input: entries };
+  return client === 'generate-content' ? { contents: entries } : { messages: entries };
+}
