@@ -5,7 +5,7 @@
  */
 import type { CanonicalEvent } from './canonical/events.ts';
 import type { CanonicalRequest } from './canonical/request.ts';
-import { GatewayError } from './errors.ts';
+import { GatewayError, isGatewayError } from './errors.ts';
 import type { Routed } from './exchange.ts';
 import { Form, writeForm } from './form.ts';
 import type { CoreHooks } from './hooks.ts';
@@ -232,6 +232,7 @@ function decodeReply(protocol: Protocol, { call, attempt }: Routed, text: string
   try {
     return protocol.upstream.decodeReply(JSON.parse(text), call, attempt.target.model);
   } catch (error) {
+    if (isGatewayError(error)) throw error;
     throw new GatewayError('upstream_failed', 'The provider sent a reply that could not be read.', { cause: error });
   }
 }

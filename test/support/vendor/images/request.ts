@@ -49,7 +49,7 @@ async function readForm(body: Buffer, contentType: string): Promise<ReadCall | C
   const files: UploadedFile[] = [];
   for (const [name, value] of form) {
     if (typeof value !== 'string') files.push({ field: name, name: value.name, type: value.type, bytes: Buffer.from(await value.arrayBuffer()) });
-    else if (name in fields) return { message: `Duplicate parameter: '${name}'.`, param: name, code: 'duplicate_parameter' };
+    else if (Object.hasOwn(fields, name)) return { message: `Duplicate parameter: '${name}'.`, param: name, code: 'duplicate_parameter' };
     else fields[name] = valueOf(name, value);
   }
   return { fields, files };

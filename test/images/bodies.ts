@@ -1,0 +1,29 @@
+/** Models and bodies of the images family, as tests need them. */
+import { fileURLToPath } from 'node:url';
+import { readCatalogue, type ClientCall, type Model, type Operation } from '../../core/index.ts';
+import { Form } from '../../core/form.ts';
+import { protocolWith } from '../../plugins/protocols/images/index.ts';
+
+export const protocol = protocolWith({ quality: 'required' });
+
+const known = ['openai', 'google'].flatMap((vendor) => readCatalogue(new URL(`../../plugins/providers/catalogue/${vendor}.json`, import.meta.url)));
+
+/** A model of the catalogue. */
+export function modelOf(id: string): Model {
+  const model = known.find((each) => each.id === id);
+  if (!model) throw new Error(`${fileURLToPath(import.meta.url)}: there is no ${id}`);
+  return model;
+}
+
+export function readJson(body: Readonly<Record<string, unknown>>, operation: Operation = 'generate'): ClientCall {
+  const text = JSON.stringify({ model: 'openai/gpt-image-1.5', prompt: 'A heron', quality: 'low', ...body });
+  return protocol.client.read(JSON.parse(text), text, { operation }, {});
+}
+
+type Files = readonly (readonly [name: string, bytes: Uint8Array])[];
+
+export function readForm(fields: Readonly<Record<string, string>>, files: Files): ClientCall {
+  const all = { model: 'openai/gpt-image-1.5', prompt: 'Make it night', quality: 'low', ...fields };
+  const form = new Form(Object.entries(all), files.map(([name, bytes]) => ({ name, bytes, filename: 'a', mediaType: 'application/octet-stream' })));
+  return protocol.client.read(form, JSON.stringify(form.fields), { operation: 'edit' }, {});
+}

@@ -1,0 +1,10 @@
+import { testProtocol } from '../contract/protocol.ts';
+import { isObject } from '../support/listen.ts';
+import { modelOf, protocol } from './bodies.ts';
+
+testProtocol({
+  protocol,
+  golden: new URL('../golden/images/', import.meta.url),
+  model: (body) => modelOf(isObject(body) ? String(body['model']) : ''),
+  sent: (body, { upstream }) => ({ ...(isObject(body) ? body : {}), model: upstream }),
+});

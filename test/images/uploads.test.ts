@@ -1,0 +1,124 @@
+/** Files that clients upload: how many, how large, and that none of them stays. */
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { editForm, jpegBytes, openGallery, pngBytes, type Gallery } from './gallery.ts';
+
+const dataFolder = mkdtempSync(join(tmpdir(), 'tollgate-uploads-'));
+const uploads = join(dataFolder, 'uploads');
+const left = (): string[] => (existsSync(uploads) ? readdirSync(uploads, { recursive: true }).map(String) : []);
+
+let gallery: Gallery;
+beforeAll(async () => void (gallery = await openGallery({ settings: { dataFolder, server: { bodyLimit: 1_000_000 } } })));
+afterAll(async () => {
+  await gallery.close();
+  rmSync(dataFolder, { recursive: true, force: true });
+});
+
+const edits = '/v1/images/edits';
+
+/** Waits until no call's folder is there. */
+async function nothingLeft(): Promise<void> {
+  await expect.poll(left, { timeout: 20_000 }).toEqual([]);
+}
+
+describe('a form', () => {
+  it('is there only while it is read, fifty at once', async () => {
+    const large = Buffer.concat([pngBytes(), Buffer.alloc(300_000)]);
+    let most = 0;
+    const watch = setInterval(() => (most = Math.max(most, left().length)), 1);
+    const replies = await Promise.all(Array.from({ length: 50 }, () => gallery.post(edits, editForm({}, [['image', large, 'large.png'], ['mask', pngBytes(), 'm.png']]))));
+    clearInterval(watch);
+    expect(replies.map(({ status }) => status)).toEqual(Array.from({ length: 50 }, () => 200));
+    expect(most).toBeGreaterThan(0);
+    await nothingLeft();
+  });
+
+  it.each<[string, () => FormData, number, RegExp]>([
+    ['that is no picture', () => editForm({}, [['image', Buffer.from('hello'), 'a.png']]), 400, /no PNG or JPEG/],
+    ['that lacks a field', () => editForm({ prompt: undefined }), 400, /"prompt" is missing/],
+    ['that is too large', () => editForm({}, [['image', Buffer.concat([pngBytes(), Buffer.alloc(1_000_000)]), 'a.png']]), 413, /1000000 bytes/],
+    ['of too many fields', () => editForm(Object.fromEntries(Array.from({ length: 70 }, (_, index) => [`x${index}`, 'y']))), 413, /64 fields/],
+    ['of too many files', () => editForm({}, Array.from({ length: 33 }, () => ['image[]', pngBytes(), 'a.png'])), 413, /32 files/],
+    ['with a name too long', () => editForm({ ['x'.repeat(101)]: 'y' }), 400, /a name of more than 100/],
+    ['with a name of a thing everything has', () => editForm({ constructor: 'x' }), 400, /Unknown parameter: 'constructor'/],
+    ['that goes to a model that edits nothing', () => editForm({ model: 'google/gemini-2.5-flash-image' }), 400, /Image editing is not supported for model/],
+    ['that its vendor refuses', () => editForm({ output_compression: '50' }), 400, /Compression less than 100 is not supported/],
+  ])('%s leaves nothing', async (_, form, status, message) => {
+    const response = await gallery.post(edits, form());
+    expect(response.status).toBe(status);
+    expect(await response.json()).toMatchObject({ error: { message: expect.stringMatching(message) } });
+    await nothingLeft();
+  });
+
+  it('says what kind of picture it holds by its bytes, whatever it is called', async () => {
+    const response = await gallery.post(edits, editForm({}, [['image', jpegBytes, '../../etc/passwd"\r\n.png']]));
+    expect(response.status).toBe(200);
+    expect(String(gallery.painter.requests.at(-1)?.body)).toMatch(/name="image"; filename="image-1.jpg"\r\ncontent-type: image\/jpeg/);
+  });
+
+  it('may state a type for its texts', async () => {
+    const boundary = 'there';
+    const text = (name: string, value: string): string => `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\nContent-Type: text/plain; charset=utf-8\r\n\r\n${value}\r\n`;
+    const head = `--${boundary}\r\nContent-Disposition: form-data; name="image"; filename="a.png"\r\nContent-Type: image/png\r\n\r\n`;
+    const body = Buffer.concat([Buffer.from(text('model', 'openai/gpt-image-1.5') + text('prompt', 'Nacht – 夜') + text('quality', 'low') + head), pngBytes(), Buffer.from(`\r\n--${boundary}--\r\n`)]);
+    const headers = { authorization: `Bearer ${gallery.key}`, 'content-type': `multipart/form-data; boundary=${boundary}` };
+    const response = await fetch(gallery.gateway.url + edits, { method: 'POST', headers, body });
+    expect(response.status).toBe(200);
+    expect(String(gallery.painter.requests.at(-1)?.body)).toContain('Nacht – 夜');
+    await nothingLeft();
+  });
+
+  it.each(['no form at all', '--there\r\nContent-Disposition: form-data; name="model"\r\n\r\nx', ''])('that is broken is told as such: %j', async (body) => {
+    const headers = { authorization: `Bearer ${gallery.key}`, 'content-type': 'multipart/form-data; boundary=there' };
+    const response = await fetch(gallery.gateway.url + edits, { method: 'POST', headers, body });
+    expect(response.status).toBe(400);
+    await nothingLeft();
+  });
+
+  it('takes no field for the prototype of things', async () => {
+    const response = await gallery.post(edits, editForm({ ['__proto__']: 'x' }));
+    expect(response.status).toBe(400);
+    expect({}).not.toHaveProperty('0');
+    await nothingLeft();
+  });
+
+  it('of nobody is not read', async () => {
+    const response = await fetch(gallery.gateway.url + edits, { method: 'POST', headers: { authorization: 'Bearer sk-wrong' }, body: editForm() });
+    expect(response.status).toBe(401);
+    await nothingLeft();
+  });
+
+  it('whose client leaves half-way leaves nothing', async () => {
+    const head = `--there\r\nContent-Disposition: form-data; name="image"; filename="a.png"\r\nContent-Type: image/png\r\n\r\n`;
+    const headers = { authorization: `Bearer ${gallery.key}`, 'content-type': 'multipart/form-data; boundary=there', 'content-length': '900000' };
+    const leaving = request(gallery.gateway.url + edits, { method: 'POST', headers });
+    leaving.on('error', () => undefined);
+    leaving.write(Buffer.concat([Buffer.from(head), Buffer.alloc(200_000)]));
+    await expect.poll(() => left().length, { timeout: 20_000 }).toBeGreaterThan(1);
+    const before = gallery.gateway.ends.length;
+    leaving.destroy();
+    const end = (await gallery.gateway.ended(before + 1)).at(-1);
+    expect(end?.type === 'refused' && end.error.code).toBe('client_gone');
+    await nothingLeft();
+  });
+});
+
+describe('a start', () => {
+  it('takes away what a crash left, and not what another gateway is at', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'tollgate-crash-'));
+    // The parent of this process is alive, no process has so high a number, and in a container ours was the crashed one's too.
+    const made = ['alive', 'stale', 'dead', 'same'].map((name, index) => join(folder, 'uploads', `${[process.ppid, process.ppid, 99_999_999, process.pid][index]}-${name}`));
+    for (const path of made) {
+      mkdirSync(path, { recursive: true });
+      writeFileSync(join(path, 'half'), 'a picture');
+    }
+    utimesSync(made[1] ?? '', new Date(0), new Date(0));
+    const other = await openGallery({ settings: { dataFolder: folder } });
+    expect(made.map((path) => existsSync(path))).toEqual([true, false, false, false]);
+    await other.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+});
