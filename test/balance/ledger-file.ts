@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { openSqlite, type SqliteOptions } from '../../plugins/meters/balance/sqlite/open.ts';
-import { integer, maybe, text } from '../../plugins/meters/balance/sqlite/rows.ts';
+import { integer, maybe, text } from '../../plugins/meters/balance/rows.ts';
 import type { Books, OpenedStore } from '../contract/books.ts';
 
 export function temporaryFolder(): { path: string; remove(): void } {

@@ -3,7 +3,7 @@
  * it ends with. Pure: who asks has read what it is passed and writes what it is told.
  */
 import type { Nano } from '../../../core/index.ts';
-import type { Consumption, EntryKind, Progress, Quote, Reserved, Settled, Settlement } from './store.ts';
+import type { ClaimRecord, Consumption, EntryKind, Progress, Quote, Reserved, Settled, Settlement } from './store.ts';
 
 /** The quote a reservation takes, and how much of it. */
 export interface Taken {
@@ -92,4 +92,9 @@ export function endLate({ kind, flags, posted, isAdjusted }: Past, settlement: S
     kind: 'adjustment', available: -by, reserved: 0n, revenue: by, facts: settlement, flags: settlement.suspect ? 'late suspect' : 'late',
   };
   return { endings: [adjustment], settled: { status: 'adjusted', by } };
+}
+
+/** A claim that anybody may take again. */
+export function isOver({ state, expires }: ClaimRecord, at: number): boolean {
+  return state === 'done' && expires <= at;
 }

@@ -3,7 +3,7 @@
  * follow one another are done together; what comes seldom is done one by one.
  */
 import type { Client } from 'pg';
-import type { Answer, Argument, Operation, OperationName } from '../sqlite/operations.ts';
+import type { Answer, Argument, Operation, OperationName } from '../operations.ts';
 import { Calls } from './calls.ts';
 import { sweep } from './claims.ts';
 import { isUnsure, queryOn, statements, type Query } from './connection.ts';

@@ -4,9 +4,9 @@
  * they wait for its lock once a batch and not once a call.
  */
 import type { Nano } from '../../../../core/index.ts';
-import { end, endLate, expire, recover, take, type Ended, type Ending } from '../decisions.ts';
+import { end, endLate, expire, isOver, recover, take, type Ended, type Ending } from '../decisions.ts';
 import type { ClaimRecord, RecoveredCall, Reserved, ReserveRequest, Settled, Settlement, StoredOutcome } from '../store.ts';
-import { isOver, settleClaim, takeClaim } from './claims.ts';
+import { settleClaim, takeClaim } from './claims.ts';
 import { statements, type Query } from './connection.ts';
 import { find, type Concerned, type Found, type Held, type Pending } from './found.ts';
 import { recordset } from './values.ts';

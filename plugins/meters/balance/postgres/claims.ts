@@ -1,4 +1,5 @@
 /** Who has which idempotency key, and what the calls that had one ended as. */
+import { isOver } from '../decisions.ts';
 import { claimOf } from '../records.ts';
 import type { Claim, ClaimRecord, StoredOutcome } from '../store.ts';
 import { statements, type Query } from './connection.ts';
@@ -14,11 +15,6 @@ const sql = statements('claims', {
   sweep: `
     DELETE FROM claims WHERE name IN (SELECT name FROM claims WHERE state = 'done' AND expires <= $1 LIMIT $2 FOR UPDATE SKIP LOCKED) RETURNING name`,
 });
-
-/** A claim that anybody may take again. */
-export function isOver({ state, expires }: ClaimRecord, at: number): boolean {
-  return state === 'done' && expires <= at;
-}
 
 export async function findClaim(query: Query, { name, at }: { readonly name: string; readonly at: number }): Promise<ClaimRecord | undefined> {
   const [row] = await query(sql.find, [name]);

@@ -1,7 +1,7 @@
 /** The PostgreSQL store: one database for any number of machines. One connection of each process writes, a few others read. */
 import { randomBytes } from 'node:crypto';
 import { Client, Pool, type PoolClient } from 'pg';
-import { unavailable } from '../sqlite/queue.ts';
+import { unavailable } from '../queue.ts';
 import type { Store } from '../store.ts';
 import { auditor } from './auditing.ts';
 import { findClaim } from './claims.ts';

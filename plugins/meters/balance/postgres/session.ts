@@ -7,7 +7,7 @@
 import { setTimeout as pauseFor } from 'node:timers/promises';
 import { Client } from 'pg';
 import { count, flag } from '../rows.ts';
-import type { Outcome } from '../sqlite/operations.ts';
+import type { Outcome } from '../operations.ts';
 import { BatchError, runBatch, type Write } from './batch.ts';
 import { faultOf, queryOn, statements, type Query } from './connection.ts';
 import { writing, type Address } from './options.ts';

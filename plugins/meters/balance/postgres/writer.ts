@@ -1,6 +1,6 @@
 /** Asks the session for writes: those of one turn travel together, and what is asked while they are on their way travels next. */
-import type { Answer } from '../sqlite/operations.ts';
-import { Queue, unavailable, type GroupAnswer } from '../sqlite/queue.ts';
+import type { Answer } from '../operations.ts';
+import { Queue, unavailable, type GroupAnswer } from '../queue.ts';
 import type { Write } from './batch.ts';
 import type { Session } from './session.ts';
 

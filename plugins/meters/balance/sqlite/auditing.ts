@@ -1,15 +1,16 @@
 /** Feeds the books to an auditor, all as of one moment: a read transaction sees nothing that is committed after it began. */
 import type { DatabaseSync } from 'node:sqlite';
 import { Auditor, priceReader, usageReader, type AuditReport, type PendingRow } from '../audit.ts';
+import { entryOf, pendingRowOf } from '../records.ts';
+import { text } from '../rows.ts';
 import type { People } from './people.ts';
-import { entryColumns, entryOf } from './reports.ts';
-import { count, integer, text } from './rows.ts';
+import { entryColumns } from './reports.ts';
 
 /** The answer audits what was not audited by it before. */
 export function auditor(database: DatabaseSync, people: People): () => AuditReport {
   const rates = database.prepare('SELECT rates FROM prices WHERE version = ?');
   const entries = database.prepare(`SELECT ${entryColumns} WHERE entries.number > ? ORDER BY entries.number`);
-  const pending = database.prepare('SELECT call, number, accounts.name AS account, amount FROM pending LEFT JOIN accounts ON accounts.id = pending.account');
+  const pending = database.prepare('SELECT call, number, accounts.name AS account_name, amount FROM pending LEFT JOIN accounts ON accounts.id = pending.account');
   const price = priceReader((version) => {
     const row = rates.get(version);
     return row && text(row, 'rates');
@@ -17,7 +18,7 @@ export function auditor(database: DatabaseSync, people: People): () => AuditRepo
   const auditor = new Auditor({ price, usage: usageReader });
 
   function* pendingRows(): Generator<PendingRow> {
-    for (const row of pending.iterate()) yield { call: text(row, 'call'), number: count(row, 'number'), account: text(row, 'account'), amount: integer(row, 'amount') };
+    for (const row of pending.iterate()) yield pendingRowOf(row);
   }
 
   return () => {

@@ -1,8 +1,8 @@
 /** Who has which idempotency key, and what the calls that had one ended as. */
 import type { DatabaseSync } from 'node:sqlite';
-import { z } from 'zod';
+import { isOver } from '../decisions.ts';
+import { claimOf } from '../records.ts';
 import type { Claim, ClaimRecord, StoredOutcome } from '../store.ts';
-import { count, integer, text, type Row } from './rows.ts';
 
 function prepare(database: DatabaseSync) {
   return {
@@ -17,14 +17,6 @@ function prepare(database: DatabaseSync) {
   };
 }
 
-const headersSchema = z.record(z.string(), z.string());
-
-function outcomeOf(row: Row): StoredOutcome | undefined {
-  const { body } = row;
-  if (!(body instanceof Uint8Array)) return undefined;
-  return { status: count(row, 'status'), headers: headersSchema.parse(JSON.parse(text(row, 'headers'))), body, whole: integer(row, 'whole') === 1n };
-}
-
 export class Claims {
   readonly #sql: ReturnType<typeof prepare>;
 
@@ -34,11 +26,8 @@ export class Claims {
 
   find({ name, at }: { readonly name: string; readonly at: number }): ClaimRecord | undefined {
     const row = this.#sql.claim.get(name);
-    if (!row) return undefined;
-    const state = text(row, 'state') === 'running' ? 'running' : 'done';
-    const expires = count(row, 'expires');
-    if (state === 'done' && expires <= at) return undefined;
-    return { name, fingerprint: text(row, 'fingerprint'), expires, call: text(row, 'call'), state, outcome: outcomeOf(row) };
+    const claim = row && claimOf(row);
+    return claim && !isOver(claim, at) ? claim : undefined;
   }
 
   take({ name, fingerprint, expires }: Claim, call: string): void {

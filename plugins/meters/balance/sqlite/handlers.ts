@@ -1,9 +1,9 @@
 /** The store's operations on one SQLite connection, put together from their parts. */
 import type { DatabaseSync } from 'node:sqlite';
+import type { Handlers } from '../operations.ts';
 import { auditor } from './auditing.ts';
 import { Claims } from './claims.ts';
 import { Ledger } from './ledger.ts';
-import type { Handlers } from './operations.ts';
 import { People } from './people.ts';
 import { Purses } from './purses.ts';
 import { Reports } from './reports.ts';

@@ -4,10 +4,11 @@
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { end, endLate, expire, recover, take, type Ended, type Ending } from '../decisions.ts';
+import { ownerOf, progressOf } from '../records.ts';
+import { count, integer, maybe, text, type Row } from '../rows.ts';
 import type { Beat, Credit, Credited, OwnerRecord, Progress, RecoveredCall, RecoverRequest, Reserved, ReserveRequest, Settled, Settlement, StoredOutcome } from '../store.ts';
 import type { Claims } from './claims.ts';
 import type { Purses } from './purses.ts';
-import { count, integer, maybe, text, type Row } from './rows.ts';
 
 function prepare(database: DatabaseSync) {
   return {
@@ -98,7 +99,7 @@ export class Ledger {
   }
 
   owners(): readonly OwnerRecord[] {
-    return this.#sql.owners.all().map((row) => ({ owner: text(row, 'owner'), beat: count(row, 'beat'), lease: count(row, 'lease'), pending: count(row, 'pending') }));
+    return this.#sql.owners.all().map(ownerOf);
   }
 
   recover({ owner, beat, limit, at }: RecoverRequest): readonly RecoveredCall[] {
@@ -170,21 +171,4 @@ export class Ledger {
     this.#sql.addEnd.run(kind, account, at, available, reserved, revenue, key ?? null, number, reason, basis, model, provider, price, input, output, usage, costs, attempts, flags);
     this.#purses.spend(account, root, revenue, reserved);
   }
-}
-
-function progressOf(row: Row): Progress {
-  return {
-    id: text(row, 'call'),
-    sent: integer(row, 'sent') === 1n,
-    delivered: count(row, 'delivered'),
-    owed: integer(row, 'owed'),
-    model: maybe(row, 'model', text),
-    provider: maybe(row, 'provider', text),
-    price: maybe(row, 'price', text),
-    input: count(row, 'input'),
-    output: count(row, 'output'),
-    usage: text(row, 'usage'),
-    costs: text(row, 'costs'),
-    attempts: count(row, 'attempts'),
-  };
 }

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { Worker } from 'node:worker_threads';
 import type { Store } from '../store.ts';
-import type { WorkerData } from './operations.ts';
+import type { WorkerData } from '../operations.ts';
 import { Thread, type GroupListener } from './thread.ts';
 
 export interface SqliteOptions {

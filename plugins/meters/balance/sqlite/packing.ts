@@ -4,7 +4,7 @@
  * is cloned beside the text, and stands in it by its place.
  */
 import type { Quote, Reserved, Settled, Settlement } from '../store.ts';
-import type { Lane, Operation, Outcome } from './operations.ts';
+import type { Lane, Operation, Outcome } from '../operations.ts';
 
 /** A group of operations, or the outcomes of one in the same order. */
 export interface Parcel<Whole> {

@@ -1,8 +1,8 @@
 /** Accounts and keys: who there is, and what they may do. What they have and spend is changed by the ledger alone. */
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
-import { z } from 'zod';
+import { accountOf, balanceOf, keyOf } from '../records.ts';
+import { integer, text } from '../rows.ts';
 import type { AccountRecord, Balance, KeyChanges, KeyRecord, NewKey, Page, Rotation } from '../store.ts';
-import { count, integer, maybe, text, type Row } from './rows.ts';
 
 const keyRows = `
   SELECT keys.*, root.used AS root_used, root.pending AS root_pending, accounts.name AS account_name
@@ -30,32 +30,6 @@ function prepare(database: DatabaseSync) {
   };
 }
 
-function accountRecord(row: Row): AccountRecord {
-  return { name: text(row, 'name'), created: count(row, 'created'), total: integer(row, 'total'), used: integer(row, 'used'), pending: integer(row, 'pending') };
-}
-
-const modelsSchema = z.array(z.string());
-
-function keyRecord(row: Row): KeyRecord {
-  return {
-    id: text(row, 'id'),
-    hash: text(row, 'hash'),
-    lastFour: text(row, 'last_four'),
-    name: text(row, 'name'),
-    kind: text(row, 'kind') === 'operator' ? 'operator' : 'user',
-    account: maybe(row, 'account_name', text),
-    spendCap: maybe(row, 'spend_cap', integer),
-    models: maybe(row, 'models', (from, column) => modelsSchema.parse(JSON.parse(text(from, column)))),
-    expires: maybe(row, 'expires', count),
-    callsPerMinute: maybe(row, 'calls_per_minute', count),
-    disabled: integer(row, 'disabled') === 1n,
-    created: count(row, 'created'),
-    used: integer(row, 'root_used'),
-    pending: integer(row, 'root_pending'),
-    rotatedTo: maybe(row, 'rotated_to', text),
-  };
-}
-
 /** The columns that changes are about, each with its new value. */
 function changedColumns({ name, disabled, spendCap, models, expires, callsPerMinute }: KeyChanges): [column: string, value: SQLInputValue][] {
   const columns: [string, SQLInputValue | undefined][] = [
@@ -80,7 +54,7 @@ export class People {
 
   balance(name: string): Balance | undefined {
     const row = this.#sql.balance.get(name);
-    return row && { total: integer(row, 'total'), used: integer(row, 'used'), pending: integer(row, 'pending') };
+    return row && balanceOf(row);
   }
 
   createAccount({ name, at }: { readonly name: string; readonly at: number }): boolean {
@@ -88,15 +62,15 @@ export class People {
   }
 
   listAccounts({ after = '', limit }: Page): readonly AccountRecord[] {
-    return this.#sql.accounts.all(after, limit).map(accountRecord);
+    return this.#sql.accounts.all(after, limit).map(accountOf);
   }
 
   *everyAccount(): Generator<AccountRecord> {
-    for (const row of this.#sql.everyAccount.iterate()) yield accountRecord(row);
+    for (const row of this.#sql.everyAccount.iterate()) yield accountOf(row);
   }
 
   *everyKey(): Generator<KeyRecord & { readonly root: string }> {
-    for (const row of this.#sql.everyKey.iterate()) yield { ...keyRecord(row), root: text(row, 'root') };
+    for (const row of this.#sql.everyKey.iterate()) yield { ...keyOf(row), root: text(row, 'root') };
   }
 
   createKey({ id, hash, lastFour, name, kind, account, spendCap, models, expires, callsPerMinute, at }: NewKey): boolean {
@@ -110,14 +84,14 @@ export class People {
 
   findKey(hash: string): KeyRecord | undefined {
     const row = this.#sql.key.get(hash);
-    return row && keyRecord(row);
+    return row && keyOf(row);
   }
 
   listKeys({ after = '', limit, account, wanted }: Page & { readonly account?: string | undefined; readonly wanted?: string | undefined }): readonly KeyRecord[] {
     const rows = wanted !== undefined
       ? this.#sql.keysWanted.all(wanted, after, limit)
       : account !== undefined ? this.#sql.keysOfAccount.all(account, after, limit) : this.#sql.keys.all(after, limit);
-    const keys = rows.map(keyRecord);
+    const keys = rows.map(keyOf);
     return account === undefined ? keys : keys.filter((key) => key.account === account);
   }
 

@@ -4,7 +4,7 @@
  */
 import type { DatabaseSync } from 'node:sqlite';
 import type { Nano } from '../../../../core/index.ts';
-import { integer, maybe, text } from './rows.ts';
+import { integer, maybe, text } from '../rows.ts';
 
 /** Columns of an account or a key, and what is to be added to them. */
 class Purse {

@@ -1,50 +1,11 @@
 /** Reads the books: row by row for exports, summed up for usage reports, and as a whole for metrics. */
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
-import { creditKinds, entryKinds, type Entry, type EntryQuery, type Page, type PendingRecord, type Totals, type UsageGroup, type UsageQuery, type UsageRow } from '../store.ts';
-import { count, integer, maybe, text, type Row } from './rows.ts';
+import { entryOf, pendingOf, totalsOf, usageOf } from '../records.ts';
+import type { Entry, EntryQuery, Page, PendingRecord, Totals, UsageGroup, UsageQuery, UsageRow } from '../store.ts';
 
 export const entryColumns = `
   entries.*, accounts.name AS account_name, coalesce(entries.call, made.call) AS call_id
   FROM entries JOIN accounts ON accounts.id = entries.account LEFT JOIN entries made ON made.number = entries.reservation`;
-
-const bases = ['usage', 'estimate', 'none'] as const;
-const flags = ['recovered', 'late', 'suspect'] as const;
-
-function oneOf<const Known extends string>(known: readonly Known[], value: string): Known {
-  const found = known.find((each) => each === value);
-  if (found === undefined) throw new TypeError(`the ledger holds a word it should not: "${value}"`);
-  return found;
-}
-
-export function entryOf(row: Row): Entry {
-  const noted = text(row, 'flags').split(' ');
-  return {
-    number: count(row, 'number'),
-    kind: oneOf(entryKinds, text(row, 'kind')),
-    account: text(row, 'account_name'),
-    at: count(row, 'at'),
-    credits: integer(row, 'credits'),
-    available: integer(row, 'available'),
-    reserved: integer(row, 'reserved'),
-    revenue: integer(row, 'revenue'),
-    call: maybe(row, 'call_id', text),
-    key: maybe(row, 'key', text),
-    reservation: maybe(row, 'reservation', count),
-    source: maybe(row, 'source', (from, column) => oneOf(creditKinds, text(from, column))),
-    reference: maybe(row, 'reference', text),
-    reason: maybe(row, 'reason', text),
-    basis: maybe(row, 'basis', (from, column) => oneOf(bases, text(from, column))),
-    model: maybe(row, 'model', text),
-    provider: maybe(row, 'provider', text),
-    price: maybe(row, 'price', text),
-    input: count(row, 'input'),
-    output: count(row, 'output'),
-    usage: maybe(row, 'usage', text),
-    costs: maybe(row, 'costs', text),
-    attempts: count(row, 'attempts'),
-    flags: flags.filter((flag) => noted.includes(flag)),
-  };
-}
 
 /** The conditions that are stated, with their values. */
 function conditions(stated: readonly (readonly [sql: string, value: SQLInputValue | undefined])[]): { where: string; values: SQLInputValue[] } {
@@ -105,13 +66,7 @@ export class Reports {
       FROM entries JOIN accounts ON accounts.id = entries.account
       WHERE entries.kind IN ('post', 'overage', 'adjustment')${where}
       ${groups.length > 0 ? `GROUP BY ${groups.join(', ')} ORDER BY ${groups.join(', ')}` : ''}`;
-    return this.#database.prepare(sql).all(...values).map((row) => ({
-      ...Object.fromEntries(by.map((group) => [group, text(row, `group_${group}`)])),
-      calls: count(row, 'calls'),
-      input: count(row, 'input'),
-      output: count(row, 'output'),
-      cost: integer(row, 'cost'),
-    }));
+    return this.#database.prepare(sql).all(...values).map((row) => usageOf(row, by));
   }
 
   listPending({ after = '', limit, account }: Page & { readonly account?: string | undefined }): readonly PendingRecord[] {
@@ -119,16 +74,7 @@ export class Reports {
     return this.#database
       .prepare(`SELECT pending.*, accounts.name AS account_name FROM pending JOIN accounts ON accounts.id = pending.account WHERE call > ?${where} ORDER BY call LIMIT ?`)
       .all(after, ...values, limit)
-      .map((row) => ({
-        call: text(row, 'call'),
-        account: text(row, 'account_name'),
-        key: text(row, 'key'),
-        amount: integer(row, 'amount'),
-        owner: text(row, 'owner'),
-        created: count(row, 'created'),
-        sent: integer(row, 'sent') === 1n,
-        delivered: count(row, 'delivered'),
-      }));
+      .map(pendingOf);
   }
 
   totals(): Totals {
@@ -138,12 +84,6 @@ export class Reports {
           count(*) AS calls, coalesce(sum(amount), 0) AS amount, min(created) AS oldest FROM pending`)
       .get();
     if (!row) throw new Error('sums always have a row');
-    return {
-      accounts: count(row, 'accounts'),
-      keys: count(row, 'keys'),
-      pendingCalls: count(row, 'calls'),
-      pendingAmount: integer(row, 'amount'),
-      oldestPending: maybe(row, 'oldest', count),
-    };
+    return totalsOf(row);
   }
 }

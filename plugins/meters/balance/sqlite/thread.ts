@@ -3,9 +3,9 @@
  * by whoever wants it, and another is started in its place, at once and then with growing pauses.
  */
 import type { Worker } from 'node:worker_threads';
-import { laneOf, lanes, type Answer, type Lane, type Opened, type Operation, type OperationName, type Outcome } from './operations.ts';
+import { laneOf, lanes, type Answer, type Lane, type Opened, type Operation, type OperationName, type Outcome } from '../operations.ts';
+import { Queue, unavailable, type GroupAnswer } from '../queue.ts';
 import { packGroup, unpackOutcomes, type Parcel } from './packing.ts';
-import { Queue, unavailable, type GroupAnswer } from './queue.ts';
 
 /** Told of each group of writes when it is answered. */
 export type GroupListener = (group: GroupAnswer) => void;

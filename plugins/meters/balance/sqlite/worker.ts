@@ -5,9 +5,9 @@
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads';
+import type { Handlers, Opened, Operation, OperationName, WorkerData } from '../operations.ts';
 import { openDatabase, resultCode } from './database.ts';
 import { handlersOn, type Connection } from './handlers.ts';
-import type { Handlers, Opened, Operation, OperationName, WorkerData } from './operations.ts';
 import { packOutcomes, unpackGroup, type Finished, type Parcel } from './packing.ts';
 
 const brokenConstraint = 19;

@@ -3,7 +3,7 @@
  * answered by one; what is asked while a group is on its way waits and forms the next one. So the more there is to
  * write, the more share a commit, and nobody waits for more than the commit at hand and their own.
  */
-import { GatewayError } from '../../../../core/index.ts';
+import { GatewayError } from '../../../core/index.ts';
 import type { Lane, Operation, Outcome } from './operations.ts';
 
 /** Seconds after which a client may find the database well again. */

@@ -1,5 +1,5 @@
 /** What crosses between the event loop and the ledger's threads: operations of the store by name, in groups. */
-import type { Store } from '../store.ts';
+import type { Store } from './store.ts';
 
 type Operations = Omit<Store, 'owner' | 'health' | 'close'>;
 export type OperationName = keyof Operations;
