@@ -1,19 +1,23 @@
 /** A call with an `Idempotency-Key` is made and charged once, however often it is sent, in every family, streaming or not. */
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { apiKeyHeader } from '../../plugins/auth/api-key-header.ts';
 import { googleApiKey } from '../../plugins/auth/google-api-key.ts';
+import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
+import { images } from '../../plugins/protocols/images/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
 import { responses } from '../../plugins/protocols/responses/index.ts';
+import { demo } from '../../plugins/providers/demo.ts';
 import { groq } from '../../plugins/providers/groq.ts';
 import { openHouse, type House } from '../support/house.ts';
 
 /** Spoken to by chat-completions alone, so that all other families are translated. */
 const model = 'groq/llama-3.1-8b-instant';
 const upstream = 'llama-3.1-8b-instant';
-const plugins = [apiKeyHeader(), googleApiKey(), messages(), responses(), generateContent()];
-const largest = 30_000;
+const plugins = [apiKeyHeader(), googleApiKey(), messages(), responses(), generateContent(), images(), demo()];
+const largest = 100_000;
 
 let house: House;
 let orders = 0;
@@ -230,7 +234,7 @@ describe('a reply that is too long to be kept', () => {
   });
 
   it('is not made again: a retry of a stream gets its beginning and an error', async () => {
-    house.vendor.script(upstream, { text: Array.from({ length: 300 }, (_, index) => `word ${index} `) });
+    house.vendor.script(upstream, { text: Array.from({ length: 1000 }, (_, index) => `word ${index} `) });
     const first = await send(chat(true));
     const again = await send(chat(true));
     const kept = again.text.slice(0, again.text.lastIndexOf('data:'));
@@ -239,5 +243,69 @@ describe('a reply that is too long to be kept', () => {
     expect(again.text.slice(kept.length)).toContain('outcome_not_kept');
     expect(again.text).not.toContain('[DONE]');
     expect(calls()).toBe(1);
+  });
+});
+
+describe('a form', () => {
+  const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
+  function edit(picture: Buffer<ArrayBuffer>, prompt = 'Make it night'): Promise<Told> {
+    const form = new FormData();
+    for (const [name, value] of Object.entries({ model: 'demo/paint', prompt, quality: 'auto', size: '512x512' })) form.append(name, value);
+    form.append('image', new Blob([picture], { type: 'image/png' }), 'picture.png');
+    const headers = { authorization: `Bearer ${house.key}`, 'idempotency-key': order };
+    return fetch(`${house.gateway.url}/v1/images/edits`, { method: 'POST', headers, body: form }).then(async ({ status, headers: told, ...response }) => ({ status, headers: told, text: await new Response(response.body).text() }));
+  }
+
+  it('is the same when what it decodes to is, between whatever boundaries; and not with another file', async () => {
+    const picture = Buffer.from(pixel, 'base64');
+    const first = await edit(picture);
+    expect(first.status, first.text).toBe(200);
+    const again = await edit(picture);
+    expect([again.status, again.headers.get('idempotent-replayed'), again.text === first.text]).toEqual([200, 'true', true]);
+    expect((await edit(Buffer.concat([picture, Buffer.from('.')]))).status).toBe(422);
+    expect((await edit(picture, 'Make it day')).status).toBe(422);
+  });
+});
+
+describe('a call whose process died', () => {
+  /** The call as another process finds it: pending, its owner silent, and as far as it was last heard of. */
+  async function recover(sent: boolean): Promise<void> {
+    const file = join(house.gateway.dataFolder, 'ledger.db');
+    const store = await openSqlite({ file });
+    const [pending] = await store.listPending({ limit: 1 });
+    if (!pending) throw new Error('nothing is pending');
+    const { owner, call } = pending;
+    const itself = await openSqlite({ file, owner });
+    const consumption = { model, provider: 'groq', price: undefined, input: 5, output: 1, usage: '{}', costs: '[]', attempts: 1 };
+    await itself.beat({ lease: 1, progress: [{ ...consumption, id: call, sent, delivered: 4, owed: 7n }] });
+    const beat = (await store.owners()).find((each) => each.owner === owner)?.beat ?? 0;
+    expect(await store.recover({ owner, beat, limit: 10, at: Date.now() })).toHaveLength(1);
+    await Promise.all([store.close(), itself.close()]);
+  }
+
+  async function whileItRuns(sent: boolean): Promise<Told> {
+    const go = Promise.withResolvers<void>();
+    house.vendor.script(upstream, { text: ['One', ' two'], hold: go.promise, holdAfter: 2 }, {});
+    const running = send(chat(true));
+    await expect.poll(calls, { timeout: 10_000 }).toBe(1);
+    expect((await send(chat(true))).status).toBe(409);
+    await recover(sent);
+    const again = await send(chat(true));
+    go.resolve();
+    await running;
+    return again;
+  }
+
+  it('is not made again where a vendor had been sent it', async () => {
+    const { status, text } = await whileItRuns(true);
+    expect([status, JSON.parse(text)]).toMatchObject([409, { error: { code: 'outcome_not_kept' } }]);
+    expect(calls()).toBe(1);
+  });
+
+  it('is made where none had', async () => {
+    const { status, text } = await whileItRuns(false);
+    expect([status, text]).toEqual([200, expect.stringContaining('[DONE]')]);
+    expect(calls()).toBe(2);
   });
 });

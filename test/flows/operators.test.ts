@@ -119,6 +119,7 @@ describe('the admin API', () => {
     ['POST', '/accounts', { name: 'x', admin: true }, 'admin'],
     ['POST', '/credits', { account: 'acme', amount: '0' }, 'amount'],
     ['POST', '/credits', { account: 'acme', amount: 5 }, 'amount'],
+    ['POST', '/credits', { account: 'acme', amount: '99999999999999999999' }, 'amount'],
     ['POST', '/credits', { account: 'acme', amount: '5', kind: 'gift' }, 'kind'],
     ['POST', '/keys', { account: 'acme', limits: { spend: '5' } }, 'spend'],
     ['POST', '/keys', { account: 'acme', limits: { expires: 'tomorrow' } }, 'limits.expires'],
@@ -190,6 +191,40 @@ describe('limits of a key', () => {
     expect([response.status, await response.json()]).toMatchObject([402, { error: { code: 'insufficient_quota', message: expect.stringContaining(`the key ${id} has 0.000000001 USD left`) } }]);
     await admin('PATCH', `/keys/${id}`, { limits: { spendCap: null } });
     expect(await statusOf(key)).toBe(200);
+  });
+});
+
+describe('a second process on the same ledger', () => {
+  let second: RunningGateway;
+  beforeAll(async () => {
+    second = await startProcess(environment);
+  });
+  afterAll(async () => void (await second.stop('SIGKILL')));
+
+  const body = JSON.stringify({ model: 'demo/echo', max_tokens: 20, messages: [{ role: 'user', content: 'Hello!' }] });
+
+  function callAt({ url }: RunningGateway, key: string): Promise<Response> {
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'idempotency-key': 'order-1' };
+    return fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body });
+  }
+
+  it('shares idempotency keys: of 50 equal calls at both one is made and charged', async () => {
+    const { key, id } = await newKey({ account: 'acme' });
+    const replies = await Promise.all(Array.from({ length: 50 }, async (_, index) => {
+      const response = await callAt(index % 2 === 0 ? gateway : second, key);
+      return { status: response.status, replayed: response.headers.has('idempotent-replayed'), text: await response.text() };
+    }));
+    expect(replies.filter(({ status, replayed }) => status === 200 && !replayed)).toHaveLength(1);
+    expect(new Set(replies.filter(({ status }) => status === 200).map(({ text }) => text)).size).toBe(1);
+    expect(replies.every(({ status }) => status === 200 || status === 409)).toBe(true);
+    expect(await admin('GET', `/usage?key=${id}&by=key`)).toMatchObject({ body: { data: [{ calls: 1 }] } });
+  });
+
+  it('refuses within a second a key that was disabled at the first', async () => {
+    const { key, id } = await newKey({ account: 'acme' });
+    expect((await callAt(second, key)).status).toBeLessThan(500);
+    await admin('PATCH', `/keys/${id}`, { disabled: true });
+    await expect.poll(async () => (await callAt(second, key)).status, soon).toBe(401);
   });
 });
 

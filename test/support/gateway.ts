@@ -11,6 +11,7 @@ import { z } from 'zod';
 
 export interface TestGateway {
   readonly url: string;
+  readonly dataFolder: string;
   /** Every end that `observe` was told of, in order. */
   readonly ends: readonly End[];
   /** What plugins told whoever started it. */
@@ -47,6 +48,7 @@ export async function startGateway(input: ConfigInput): Promise<TestGateway> {
   const door = await openDoor(gateway, config.server);
   return {
     url: door.url,
+    dataFolder,
     told: gateway.notes,
     ends,
     log,

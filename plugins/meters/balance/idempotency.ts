@@ -3,7 +3,7 @@
  * that reserves and stands for the call's outcome from the one that posts: the same call gets the same bytes again,
  * another call under the same key is refused, and a call for which nothing was charged leaves its key free.
  */
-import { hash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import { z } from 'zod';
 import { GatewayError, type Parsed, type Replay } from '../../../core/index.ts';
 import type { Claim, ClaimRecord, Store } from './store.ts';
@@ -24,6 +24,19 @@ const retryAfter = 1;
 /** The retry is a call of its own, with an id of its own. */
 const ownHeaders = new Set(['x-request-id', 'request-id']);
 
+/** Milliseconds between two looks for outcomes whose time is over, and how many go at once. */
+const sweepEvery = 60_000;
+const sweepSize = 500;
+
+async function sweep(store: Store): Promise<void> {
+  while ((await store.sweep({ at: Date.now(), limit: sweepSize })) === sweepSize);
+}
+
+/** Takes away from time to time what nobody can ask for any more; what a look misses the next one finds. */
+export function keepSwept(store: Store): NodeJS.Timeout {
+  return setInterval(() => void sweep(store).catch(() => undefined), sweepEvery).unref();
+}
+
 /** What a call claims; undefined where it has no key. Throws `invalid_request` for a key nobody could mean. */
 export function claimOf(parsed: Parsed, { ttl }: IdempotencyOptions): Claim | undefined {
   const key = parsed.headers[header];
@@ -41,8 +54,9 @@ export function claimOf(parsed: Parsed, { ttl }: IdempotencyOptions): Claim | un
 /** A JSON body is the same when its text is. A form's text lacks its files, and the same files come between other boundaries: what it decodes to is compared. */
 function fingerprintOf({ protocol, operation, call, text, canonical }: Parsed): string {
   const { model, stream, framing } = call;
-  const decoded = protocol.body === 'multipart' ? JSON.stringify(canonical()) : '';
-  return hash('sha256', JSON.stringify([protocol.name, operation, model, stream, framing, text, decoded]), 'hex');
+  const digest = createHash('sha256').update(JSON.stringify([protocol.name, operation, model, stream, framing, text.length])).update(text);
+  if (protocol.body === 'multipart') digest.update(JSON.stringify(canonical()));
+  return digest.digest('hex');
 }
 
 /** Why a call cannot have a claim that another call has. */

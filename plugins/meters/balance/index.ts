@@ -12,11 +12,12 @@ import { makeFirstKey } from './first-key.ts';
 import { claimOf, claimRefusal, idempotencyOptions, keepSwept, replayOf } from './idempotency.ts';
 import { withinModels } from './key-limits.ts';
 import { createKeyring } from './keyring.ts';
+import { Keeper } from './keeper.ts';
 import { ledgerMetrics } from './metrics.ts';
 import { operatorRoutes } from './operator/routes.ts';
 import { PriceBook } from './prices.ts';
 import { balanceRoutes } from './routes.ts';
-import { settleDurably, settlementOf } from './settlement.ts';
+import { settlementOf } from './settlement.ts';
 import type { Store } from './store.ts';
 import { topUpOptions, topUpRoute } from './top-ups.ts';
 
@@ -35,25 +36,40 @@ const options = z.strictObject({
   idempotency: idempotencyOptions.prefault({}),
   /** The signed webhook that credits accounts; there is none unless its secret is given. */
   topUps: topUpOptions.optional(),
+  /** Seconds without a sign of life after which a process is dead, and what it left behind is settled by the others. */
+  lease: z.number().min(0.1).default(3),
+  /** Hours after which what was reserved for a call is given back, whatever became of it. */
+  longestCall: z.number().positive().default(24),
+  /** Seconds between two audits of what was written meanwhile; 0: none but by the verb. */
+  auditEvery: z.number().min(0).default(60),
 });
 
 export const balance = definePlugin({
   name: 'balance',
   options,
-  apply(host, { store, addresses, firstCredit, idempotency, topUps, ...policy }) {
+  apply(host, { store, addresses, firstCredit, idempotency, topUps, lease, longestCall, auditEvery, ...policy }) {
     const { hooks, logger } = host;
-    const { overages, onGroup } = ledgerMetrics(host.metrics);
-    const closing = new AbortController();
+    const metrics = ledgerMetrics(host.metrics);
+    const times = { lease: lease * 1000, longestCall: longestCall * 3_600_000, auditEvery: auditEvery * 1000 };
     const prices = new PriceBook();
     const reserved = new Set<string>();
-    const settling = new Set<Promise<unknown>>();
-    let opened: Store | undefined;
+    let opened: Keeper | undefined;
     let sweeping: NodeJS.Timeout | undefined;
 
-    function ledger(): Store {
+    function keeper(): Keeper {
       if (opened) return opened;
       throw new GatewayError('ledger_unavailable', 'The ledger is not open yet; try again soon.', { retryAfter: 1 });
     }
+
+    function ledger(): Store {
+      return keeper().store;
+    }
+
+    async function open(): Promise<Keeper> {
+      return new Keeper({ store: await openStore(store, host.dataFolder, metrics.onGroup), logger, metrics, ...times });
+    }
+
+    host.readiness.add({ name: 'ledger', fault: () => (opened ? opened.store.health()?.message : 'it is not open yet') });
 
     host.keyrings.add(createKeyring(ledger));
     const routes = [...balanceRoutes(addresses, ledger), ...operatorRoutes(ledger), ...(topUps ? [topUpRoute(topUps, ledger)] : [])];
@@ -61,9 +77,9 @@ export const balance = definePlugin({
     for (const command of ledgerCommands(() => openStore(store, host.dataFolder))) host.commands.add(command);
 
     hooks.ready.tapPromise('balance', async () => {
-      opened = await host.resource('ledger', { ...store, folder: host.dataFolder }, () => openStore(store, host.dataFolder, onGroup), (ledger) => ledger.close());
-      sweeping = keepSwept(opened);
-      const secret = await makeFirstKey(opened, firstCredit);
+      opened = await host.resource('ledger', { ...store, ...times, folder: host.dataFolder }, open, (kept) => kept.close());
+      sweeping = keepSwept(ledger());
+      const secret = await makeFirstKey(ledger(), firstCredit);
       if (secret) host.tell(`First key, with ${formatUsd(firstCredit)} USD of credit, shown this once: export KEY=${secret}`);
     });
 
@@ -82,28 +98,21 @@ export const balance = definePlugin({
       const quotes = quotesFor(grant, planned, policy);
       for (const { price } of grant.targets) prices.tell(ledger(), price);
       const claim = claimOf(planned, idempotency);
-      const taken = await ledger().reserve({ id: planned.id, account, key, quotes, claim, at: Date.now() });
+      const taken = await keeper().reserve({ id: planned.id, account, key, quotes, claim, at: Date.now() });
       if (taken.status === 'short') throw outOfBalance(quotes, planned.principal, taken);
       if (taken.status === 'claimed') throw claimRefusal(taken.claim, claim);
       reserved.add(planned.id);
+      keeper().begin(planned);
       return narrow(grant, planned, taken, policy);
     });
 
     hooks.meter.tapPromise('balance', async (end) => {
       if (end.type === 'replayed' || !reserved.delete(end.exchange.id)) return;
-      const settlement = settleDurably(ledger(), settlementOf(end, Date.now()), { logger, closing: closing.signal });
-      settling.add(settlement);
-      const settled = await settlement;
-      settling.delete(settlement);
-      if (settled?.status !== 'posted' || settled.overage === 0n) return;
-      overages.inc();
-      logger.warn({ reservation: end.exchange.id, overage: formatUsd(settled.overage) }, 'a call cost more than was reserved for it');
+      await keeper().settle(settlementOf(end, Date.now()));
     });
 
     hooks.close.tapPromise('balance', async () => {
       clearInterval(sweeping);
-      closing.abort();
-      await Promise.all(settling);
     });
   },
 });

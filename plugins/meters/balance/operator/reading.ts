@@ -1,11 +1,13 @@
 /** What operators may say, on the command line or in a JSON body: checked strictly, and refused in one sentence naming the field. */
 import { z } from 'zod';
-import { GatewayError, usd } from '../../../../core/index.ts';
+import { formatUsd, GatewayError, parseUsd, usd } from '../../../../core/index.ts';
 import { creditKinds } from '../store.ts';
 
 export const accountName = z.string().regex(/^[\w.@:+-]{1,128}$/, 'an account is named by 1 to 128 letters, digits and . _ - @ : +');
 export const label = z.string().max(200);
-export const amount = usd.refine((nano) => nano > 0n, 'the amount has to be above 0');
+/** Far below what 64 bits of nano-USD can hold, so that sums stay there too. */
+const largestAmount = parseUsd('1000000000');
+export const amount = usd.refine((nano) => nano > 0n, 'the amount has to be above 0').refine((nano) => nano <= largestAmount, `the amount is at most ${formatUsd(largestAmount)} USD`);
 export const creditKind = z.enum(creditKinds, `the kinds of credit are ${creditKinds.join(', ')}`);
 export const reference = z.string().min(1).max(200);
 
