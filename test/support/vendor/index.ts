@@ -76,7 +76,7 @@ export async function startOpenaiVendor(options: VendorOptions & StageOptions = 
 const deepseekFacts = {
   contextLength: 1_000_000,
   outputLimit: 384_000,
-  extensions: { fields: ['thinking'], messageFields: ['reasoning_content'] },
+  extensions: { fields: ['thinking', 'reasoning_effort'], messageFields: ['reasoning_content'] },
 };
 
 /** A vendor of chat-completions that tells its thoughts. */

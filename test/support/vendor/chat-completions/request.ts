@@ -53,6 +53,9 @@ const message = z.discriminatedUnion('role', [
     audio: z.strictObject({ id: z.string() }).nullish(),
     tool_calls: z.array(toolCall).min(1).max(128).optional(),
     function_call: z.strictObject({ name: functionName, arguments: z.string() }).nullish(),
+    // What the vendor's own SDKs send when a reply is played back as it came.
+    annotations: z.array(z.looseObject({ type: z.string() })).nullish(),
+    parsed: z.null().optional(),
   }),
   z.strictObject({ role: z.literal('tool'), content: textContent, tool_call_id: callId }),
   z.strictObject({ role: z.literal('function'), content: z.string().nullable(), name: functionName }),

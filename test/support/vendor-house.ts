@@ -1,0 +1,59 @@
+/** A gateway with the real providers before the strict vendors, every client family's SDK at it, and money to spend. */
+import { apiKeyHeader } from '../../plugins/auth/api-key-header.ts';
+import { bearer } from '../../plugins/auth/bearer.ts';
+import { googleApiKey } from '../../plugins/auth/google-api-key.ts';
+import { balance } from '../../plugins/meters/balance/index.ts';
+import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
+import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
+import { messages } from '../../plugins/protocols/messages/index.ts';
+import { responses } from '../../plugins/protocols/responses/index.ts';
+import { anthropic } from '../../plugins/providers/anthropic.ts';
+import { deepseek } from '../../plugins/providers/deepseek.ts';
+import { google } from '../../plugins/providers/google.ts';
+import { openai } from '../../plugins/providers/openai.ts';
+import { startGateway, type TestGateway } from './gateway.ts';
+import type { Wire } from './replaying-vendor.ts';
+import { sdkClients, type Client } from './sdk-clients.ts';
+import { startVendors, type JournalEntry, type Vendors } from './vendor/index.ts';
+
+export interface VendorHouse {
+  readonly gateway: TestGateway;
+  readonly vendors: Vendors;
+  readonly clients: Readonly<Record<Wire, Client>>;
+  /** What the vendors were asked, in the order it came. */
+  journal(): readonly JournalEntry[];
+  close(): Promise<void>;
+}
+
+/** The wire a vendor was called by. */
+export function wireOf({ received: { path } }: JournalEntry): Wire {
+  if (path.endsWith('/chat/completions')) return 'chat-completions';
+  if (path.startsWith('/v1/responses')) return 'responses';
+  return path.startsWith('/v1/messages') ? 'messages' : 'generate-content';
+}
+
+export async function openVendorHouse(): Promise<VendorHouse> {
+  const vendors = await startVendors();
+  const at = ({ key, url }: { readonly key: string; readonly url: string }): { apiKey: string; baseUrl: string } => ({ apiKey: key, baseUrl: url });
+  const gateway = await startGateway({
+    plugins: [
+      bearer(), apiKeyHeader(), googleApiKey(),
+      chatCompletions(), responses(), messages(), generateContent(),
+      openai(at(vendors.openai)), deepseek(at(vendors.deepseek)), anthropic(at(vendors.anthropic)), google(at(vendors.google)),
+      balance({ firstCredit: '0' }),
+    ],
+  });
+  const made: unknown = await gateway.verb('keys create', [], { account: 'tester', credit: '1000' });
+  const key = typeof made === 'object' && made && 'key' in made ? String(made.key) : '';
+  const all = [vendors.openai, vendors.deepseek, vendors.anthropic, vendors.google];
+  return {
+    gateway,
+    vendors,
+    clients: sdkClients(gateway.url, key),
+    journal: () => all.flatMap(({ journal }) => journal).toSorted((one, other) => one.received.receivedAt - other.received.receivedAt),
+    async close() {
+      await gateway.close();
+      await vendors.close();
+    },
+  };
+}
