@@ -4,9 +4,11 @@ import { setDeadline } from './deadlines.ts';
 import type { GatewayError } from './errors.ts';
 import { advance, type Attempt, type Grant, type Planned, type Routed, type Target } from './exchange.ts';
 import type { CoreHooks } from './hooks.ts';
+import { Tally } from './tally.ts';
 
 export interface RunningAttempt {
   readonly routed: Routed;
+  readonly tally: Tally;
   /** The reply began: the deadline for its first event is met. Saying it again changes nothing. */
   begun(): void;
   /** The attempt is over; lets go of the vendor if it still sends. */
@@ -21,6 +23,7 @@ class Run implements Attempt {
   readonly number: number;
   readonly cancellation: Cancellation;
   readonly startedAt = performance.now();
+  readonly tally = new Tally();
   phase: Attempt['phase'] = 'start';
   sent = false;
   status: number | undefined = undefined;
@@ -51,6 +54,7 @@ export function startAttempt(hooks: CoreHooks, planned: Planned, grant: Grant, t
   hooks.attempt.call(attempt, routed);
   return {
     routed,
+    tally: attempt.tally,
     stop,
     begun() {
       if (attempt.phase !== 'start') return;

@@ -7,7 +7,7 @@ import { outputBound, pictureTokens } from './bound.ts';
 import type { Usage } from './canonical/usage.ts';
 import type { Charge, Routed } from './exchange.ts';
 import { costOf, type Price } from './money.ts';
-import type { Tally } from './tally.ts';
+import type { Progress } from './tally.ts';
 
 export type Outcome = 'completed' | 'aborted' | 'cut' | 'left-before-output' | 'failed';
 
@@ -16,18 +16,27 @@ const bytesPerToken = 4;
 
 const nothing: Charge = { cost: 0n, usage: {}, basis: 'none' };
 
-export function chargeFor(outcome: Outcome, exchange: Routed, tally: Tally): Charge {
+export function chargeFor(outcome: Outcome, exchange: Routed, tally: Progress): Charge {
   if (exchange.operation === 'count' || outcome === 'failed' || (outcome === 'left-before-output' && !exchange.attempt.sent)) return nothing;
   const { price } = exchange.attempt.target;
   const told = tally.usage;
-  const counted = countImages(told, price, tally);
+  // Who leaves has seen the picture in the making; who is left by the vendor will never have it.
+  const images = outcome === 'aborted' ? tally.imagesShown : tally.images;
+  const counted = countImages(told, price, images);
   if (outcome === 'completed' && isWhole(counted, price)) return { usage: counted, cost: costOf(counted, price), basis: 'usage' };
-  const usage = { ...counted, input: told.input ?? estimateInput(exchange), ...estimateOutput(outcome, exchange, tally) };
+  const usage = { ...counted, input: told.input ?? estimateInput(exchange), ...estimateOutput(outcome, exchange, tally, images) };
   return { usage, cost: costOf(usage, price), basis: 'estimate' };
 }
 
+/** What a call that still runs would be charged if it broke off now. */
+export function chargeSoFar(exchange: Routed): Charge {
+  const { phase, error, tally } = exchange.attempt;
+  if (phase === 'end' && error) return nothing;
+  return chargeFor(phase === 'start' ? 'left-before-output' : 'cut', exchange, tally);
+}
+
 /** The vendor's figures, with the pictures where they are priced apiece, and as pictures where an image model's tokens are not told apart. */
-function countImages(told: Usage, price: Price, { images }: Tally): Usage {
+function countImages(told: Usage, price: Price, { images }: Progress): Usage {
   if (images === 0) return told;
   if (price.image !== undefined) return { ...told, images };
   if (price.outputImage === undefined || told.outputImage !== undefined || told.output === undefined) return told;
@@ -46,7 +55,7 @@ export function estimateInput({ call, attempt }: Routed): number {
 }
 
 /** Never above what was reserved for: the limit of each candidate. */
-function estimateOutput(outcome: Outcome, { call, grant, attempt }: Routed, { usage, deliveredBytes, images }: Tally): Usage {
+function estimateOutput(outcome: Outcome, { call, grant, attempt }: Routed, { usage, deliveredBytes, images }: Progress): Usage {
   if (outcome === 'left-before-output') return { output: 0 };
   const { model } = attempt.target;
   const painted = images > 0 ? images * pictureTokens(call, model) : 0;

@@ -13,6 +13,7 @@ import type { GatewayError } from './errors.ts';
 import type { Loss } from './loss.ts';
 import type { Nano } from './money.ts';
 import type { ClientCall, Operation, Protocol } from './protocol.ts';
+import type { Progress } from './tally.ts';
 
 /** The head of a request: no body has been read, nobody is known yet. */
 export interface Received {
@@ -97,6 +98,8 @@ export interface Attempt {
   status: number | undefined;
   /** What of the request the target's wire could not say. */
   losses: readonly Loss[];
+  /** How far its reply has come. */
+  readonly tally: Progress;
   /** Milliseconds from its start to the first event of a reply, once there was one. */
   firstEventAfter: number | undefined;
   /** Milliseconds from its start to its end, once it ended. */

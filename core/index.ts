@@ -8,6 +8,7 @@ export { checkModel, readCatalogue } from './catalog.ts';
 export type { Capabilities, Catalog, Model, ModelFacts, Offer } from './catalog.ts';
 export type * from './exchange.ts';
 export type * from './protocol.ts';
+export { chargeSoFar } from './charge.ts';
 export { errorTable, GatewayError, isGatewayError, toGatewayError } from './errors.ts';
 export type { ErrorCode, ErrorDetails } from './errors.ts';
 export { affordableOutput, costLines, costOf, formatUsd, parseUsd, priceSchema, toUsdNumber, usd, worstCost } from './money.ts';

@@ -16,7 +16,7 @@ import type { ReadBody } from './json.ts';
 import { within } from './patience.ts';
 import type { Match, Protocol } from './protocol.ts';
 import type { Reply } from './reply.ts';
-import { Tally } from './tally.ts';
+import type { Tally } from './tally.ts';
 import { fitWires } from './targets.ts';
 
 /** The client of one call: its body, not read yet, and where its reply goes. */
@@ -102,9 +102,8 @@ async function tryTargets(core: Core, planned: Planned, grant: Grant, client: Cl
   let failure: Failed | undefined;
   for (const target of grant.targets) {
     const running = startAttempt(core.hooks, planned, grant, target, attempts.length + 1, core.firstEventTimeout(call.stream));
-    const { routed } = running;
+    const { routed, tally } = running;
     attempts.push(routed.attempt);
-    const tally = new Tally();
     let begun: Begun;
     try {
       begun = await beginReply(core, running, tally);

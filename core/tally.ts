@@ -14,6 +14,9 @@ export function isOpening({ type }: CanonicalEvent): boolean {
   return opening.has(type);
 }
 
+/** How far a reply has come, and what its vendor has said of its cost so far. */
+export type Progress = Readonly<Pick<Tally, 'usage' | 'deliveredBytes' | 'images'>>;
+
 /** A reply is told to have lost so many kinds of things at most: no vendor's stream fills the memory. */
 const mostLosses = 50;
 
@@ -68,9 +71,14 @@ export class Tally {
     }
   }
 
-  /** Pictures that were delivered; a candidate whose picture was only shown in the making has one as well. */
+  /** Pictures that were delivered. */
   get images(): number {
-    return this.#pictures ? Math.max(this.#pictures.blocks.size, this.#pictures.candidates.size) : 0;
+    return this.#pictures?.blocks.size ?? 0;
+  }
+
+  /** The same, with one for each candidate whose picture was only shown in the making. */
+  get imagesShown(): number {
+    return Math.max(this.images, this.#pictures?.candidates.size ?? 0);
   }
 
   #show(candidate: number): { readonly blocks: Set<number> } {

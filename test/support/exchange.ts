@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { pino } from 'pino';
 import { Cancellation } from '../../core/cancellation.ts';
 import type { Attempt, GatewayError, Received, Routed, Target } from '../../core/index.ts';
+import { Tally } from '../../core/tally.ts';
 import { plainProtocol } from './plain-protocol.ts';
 
 const logger = pino({ level: 'silent' });
@@ -45,6 +46,7 @@ export function routed(target: Target, { family = 'plain', stream = false, waite
     number: 1,
     startedAt: head.startedAt + waited,
     phase: 'start',
+    tally: new Tally(),
     sent: false,
     status: undefined,
     losses: [],

@@ -1,36 +1,69 @@
-/** What the ledger tells Prometheus: how long groups of writes take, how large they are, and what was owed above reservations. */
-import { Counter, Histogram } from 'prom-client';
-import type { Host } from '../../../core/index.ts';
+/** What the ledger tells Prometheus: how it writes, what is pending, and everything that should not happen. */
+import type { Counter } from 'prom-client';
+import { toUsdNumber, type Host } from '../../../core/index.ts';
+import { counter, gauge, histogram } from '../../shared/metric.ts';
+import type { Store, Totals } from './store.ts';
 
 type Metrics = Host['metrics'];
 
 const seconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 const operations = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 
-function histogram(metrics: Metrics, name: string, help: string, buckets: number[]): Histogram {
-  const existing = metrics.getSingleMetric(name);
-  return existing instanceof Histogram ? existing : new Histogram({ name, help, buckets, registers: [metrics] });
-}
+/** The store that is asked when a scrape comes: one at a time, since all of a process share its metrics. */
+let watched: Store | undefined;
 
-function counter(metrics: Metrics, name: string, help: string): Counter {
-  const existing = metrics.getSingleMetric(name);
-  return existing instanceof Counter ? existing : new Counter({ name, help, registers: [metrics] });
+/** A gauge of the whole ledger, asked for with each scrape: the same in every worker and on every machine. */
+function asked(metrics: Metrics, name: string, help: string, read: (totals: Totals) => number): void {
+  const made = gauge(metrics, name, help, 'max');
+  Object.assign(made, {
+    async collect() {
+      // A ledger that cannot be asked leaves the last figure: readiness tells of it.
+      const totals = await watched?.totals().catch(() => undefined);
+      if (totals) made.set(read(totals));
+    },
+  });
 }
 
 export interface LedgerMetrics {
   readonly overages: Counter;
+  readonly suspect: Counter;
+  readonly late: Counter;
+  readonly recovered: Counter<'status'>;
   /** Counts one group of writes. */
   onGroup(group: { readonly operations: number; readonly seconds: number }): void;
+  /** From now on this store is asked for what is pending. */
+  watch(store: Store): void;
+  /** Told how many findings an audit had. */
+  audited(broken: number): void;
+}
+
+function age({ oldestPending }: Totals): number {
+  return oldestPending === undefined ? 0 : Math.max(0, (Date.now() - oldestPending) / 1000);
 }
 
 export function ledgerMetrics(metrics: Metrics): LedgerMetrics {
   const commits = histogram(metrics, 'tollgate_ledger_commit_seconds', 'Seconds from sending a group of writes to its answer.', seconds);
   const sizes = histogram(metrics, 'tollgate_ledger_group_size', 'Operations that shared a commit.', operations);
+  asked(metrics, 'tollgate_ledger_pending_calls', 'Reservations that have not ended.', ({ pendingCalls }) => pendingCalls);
+  asked(metrics, 'tollgate_ledger_pending_usd', 'What reservations that have not ended hold.', ({ pendingAmount }) => toUsdNumber(pendingAmount));
+  asked(metrics, 'tollgate_ledger_oldest_pending_seconds', 'Age of the oldest reservation that has not ended.', age);
+  const audit = gauge(metrics, 'tollgate_ledger_audit_ok', '1 while the last audit found nothing wrong, 0 otherwise.', 'min');
+  const findings = gauge(metrics, 'tollgate_ledger_audit_findings', 'What the last audit found wrong.', 'max');
   return {
     overages: counter(metrics, 'tollgate_ledger_overage_total', 'Calls that cost more than was reserved for them.'),
+    suspect: counter(metrics, 'tollgate_ledger_suspect_total', "Calls whose vendor's figures could not be true and were bounded."),
+    late: counter(metrics, 'tollgate_ledger_late_total', 'Calls that were settled after they had been recovered or had expired.'),
+    recovered: counter(metrics, 'tollgate_ledger_recovered_total', 'Calls of dead processes that were settled by this one.', ['status']),
     onGroup({ operations: size, seconds: duration }) {
       commits.observe(duration);
       sizes.observe(size);
+    },
+    watch(store) {
+      watched = store;
+    },
+    audited(broken) {
+      audit.set(broken === 0 ? 1 : 0);
+      findings.set(broken);
     },
   };
 }

@@ -3,9 +3,9 @@
  * out of order: from memory with growing pauses, with the pending reservation on disk as its backstop.
  */
 import { setTimeout as pauseFor } from 'node:timers/promises';
-import { costLines, formatUsd, isGatewayError, type Charge, type CostLine, type End, type Host, type Replayed, type Target } from '../../../core/index.ts';
+import { chargeSoFar, costLines, formatUsd, isGatewayError, type Charge, type CostLine, type End, type Host, type Planned, type Replayed, type Routed, type Target } from '../../../core/index.ts';
 import { priceRecord } from './prices.ts';
-import type { Consumption, Settled, Settlement, Store } from './store.ts';
+import type { Consumption, Progress, Settled, Settlement, Store } from './store.ts';
 
 /** What was used and what it comes to, as the ledger keeps it. */
 export function consumptionOf({ usage }: Charge, { model, provider, price }: Target, attempts: number): Consumption {
@@ -28,11 +28,16 @@ function costsText(lines: readonly CostLine[]): string {
 
 const nobodyAsked = { model: undefined, provider: undefined, price: undefined, input: 0, output: 0, usage: '{}', costs: '[]' } as const;
 
+/** Gives back what was reserved for a call that nobody was asked. */
+export function unsent(id: string, reason: string, at: number, attempts = 0): Settlement {
+  return { ...nobodyAsked, id, attempts, at, amount: undefined, reason, basis: 'none', suspect: false };
+}
+
 /** An end for which nothing is owed voids its reservation; a charge of 0 (a free model) is posted. */
 export function settlementOf(end: Exclude<End, Replayed>, at: number): Settlement {
   const { id } = end.exchange;
   const attempts = end.attempts.length;
-  if (end.type === 'refused') return { ...nobodyAsked, id, attempts, at, amount: undefined, reason: end.error.code, basis: 'none', suspect: false };
+  if (end.type === 'refused') return unsent(id, end.error.code, at, attempts);
   const { basis, cost } = end.charge;
   return {
     ...consumptionOf(end.charge, end.exchange.attempt.target, attempts),
@@ -44,10 +49,20 @@ export function settlementOf(end: Exclude<End, Replayed>, at: number): Settlemen
   };
 }
 
+function isRouted(exchange: Planned | Routed): exchange is Routed {
+  return 'attempt' in exchange && exchange.attempt !== undefined;
+}
+
+/** How far a call has come that still runs; undefined while nobody was asked. */
+export function progressOf(exchange: Planned): Progress | undefined {
+  if (!isRouted(exchange) || !exchange.attempt.sent) return undefined;
+  const { attempt, id } = exchange;
+  const charge = chargeSoFar(exchange);
+  return { ...consumptionOf(charge, attempt.target, attempt.number), id, sent: true, delivered: attempt.tally.deliveredBytes, owed: charge.cost };
+}
+
 const firstPause = 100;
-const longestPause = 30_000;
-/** Milliseconds after which an entry is left to its pending row. */
-const patience = 15 * 60_000;
+const longestPause = 10_000;
 
 export interface Retrying {
   readonly logger: Host['logger'];
@@ -55,20 +70,19 @@ export interface Retrying {
   readonly closing: AbortSignal;
 }
 
-/** Resolves once the entry is durable, or given up and logged as such; never rejects. */
+/** Resolves once the entry is durable, or given up since the gateway stops, and logged as such; never rejects. */
 export async function settleDurably(store: Store, settlement: Settlement, { logger, closing }: Retrying): Promise<Settled | undefined> {
-  const began = performance.now();
   const reservation = settlement.id;
   for (let pause = firstPause; ; pause = Math.min(pause * 2, longestPause)) {
     try {
       const settled = await store.settle(settlement);
-      const isRetry = pause > firstPause;
       // Behind a failed try, "already" tells that only its answer was lost.
-      if (settled.status !== 'posted' && settled.status !== 'voided' && !isRetry) logger.error({ reservation, settled }, 'a call could not be settled');
+      const isStrange = settled.status.startsWith('already') || settled.status === 'not_found';
+      if (isStrange && pause === firstPause) logger.error({ reservation, settled }, 'a call could not be settled');
       return settled;
     } catch (error) {
       const isOutOfOrder = isGatewayError(error) && error.code === 'ledger_unavailable';
-      if (!isOutOfOrder || closing.aborted || performance.now() - began > patience) {
+      if (!isOutOfOrder || closing.aborted) {
         logger.error({ error, settlement: { ...settlement, amount: settlement.amount?.toString(), outcome: undefined } }, 'a call was not settled: its reservation stays pending');
         return undefined;
       }

@@ -228,7 +228,6 @@ export interface Rotation {
   readonly key: Pick<NewKey, 'id' | 'hash' | 'lastFour' | 'at'>;
 }
 
-/** What an idempotency key stands for: a call that runs, or what a call ended as. */
 export interface ClaimRecord extends Claim {
   /** The id of the call. */
   readonly call: string;
@@ -336,7 +335,6 @@ export interface PendingRecord {
   readonly delivered: number;
 }
 
-/** Sums over the ledger, for metrics. */
 export interface Totals {
   readonly accounts: number;
   readonly keys: number;

@@ -1,0 +1,119 @@
+/**
+ * The ledger of a process, whatever configuration is in service: its store, the beats that keep its reservations its
+ * own, the audits beside it, and the entries that wait until the ledger is well again.
+ */
+import { formatUsd, isGatewayError, type Host, type Planned } from '../../../core/index.ts';
+import { Heart } from './heart.ts';
+import type { LedgerMetrics } from './metrics.ts';
+import { settleDurably, unsent } from './settlement.ts';
+import type { RecoveredCall, Reserved, ReserveRequest, Settled, Settlement, Store } from './store.ts';
+
+export interface KeeperOptions {
+  readonly store: Store;
+  readonly logger: Host['logger'];
+  readonly metrics: LedgerMetrics;
+  /** Milliseconds without a beat after which a process is dead. */
+  readonly lease: number;
+  /** Milliseconds after which a reservation is given back, whoever has it. */
+  readonly longestCall: number;
+  /** Milliseconds between two audits of what was written since the last one; 0: none. */
+  readonly auditEvery: number;
+}
+
+/** A beat that is late, or two, kill nobody. */
+const beatsPerLease = 3;
+/** A longer outage leaves the rest to time: they are given back when they expire. */
+const mostDoubtful = 100_000;
+
+export class Keeper {
+  readonly store: Store;
+  readonly #options: KeeperOptions;
+  readonly #heart: Heart;
+  readonly #closing = new AbortController();
+  readonly #settling = new Set<Promise<unknown>>();
+  /** Reservations that may have been made, and were refused to their callers. */
+  readonly #doubtful = new Set<string>();
+  readonly #auditing: NodeJS.Timeout | undefined;
+
+  constructor(options: KeeperOptions) {
+    const { store, logger, metrics, lease, longestCall, auditEvery } = options;
+    this.store = store;
+    this.#options = options;
+    const onRecovered = ({ status }: RecoveredCall): void => metrics.recovered.inc({ status });
+    this.#heart = new Heart({ store, logger, lease, every: lease / beatsPerLease, longestCall, onRecovered, onBeat: () => this.#giveBack() });
+    this.#heart.start();
+    metrics.watch(store);
+    if (auditEvery > 0) this.#auditing = setInterval(() => void this.audit(), auditEvery).unref();
+  }
+
+  /** The call has a reservation: it is told of with each beat until it is settled. */
+  begin(exchange: Planned): void {
+    this.#heart.begin(exchange);
+  }
+
+  /** Resolves once the entry is durable, or given up because the gateway stops. */
+  async settle(settlement: Settlement): Promise<Settled | undefined> {
+    const settling = settleDurably(this.store, settlement, { logger: this.#options.logger, closing: this.#closing.signal });
+    this.#settling.add(settling);
+    const settled = await settling;
+    this.#settling.delete(settling);
+    this.#heart.end(settlement.id);
+    this.#note(settlement, settled);
+    return settled;
+  }
+
+  /** Rejects where the ledger cannot be asked; what it may have reserved all the same is given back once it is well again. */
+  async reserve(request: ReserveRequest): Promise<Reserved> {
+    try {
+      return await this.store.reserve(request);
+    } catch (error) {
+      if (isGatewayError(error) && this.#doubtful.size < mostDoubtful) this.#doubtful.add(request.id);
+      throw error;
+    }
+  }
+
+  /** Gives back what was reserved though its answer was lost: with every beat that succeeds, since it fails as long as the ledger does. */
+  async #giveBack(): Promise<void> {
+    const ids = [...this.#doubtful];
+    await Promise.all(ids.map(async (id) => {
+      await this.store.settle(unsent(id, 'ledger_unavailable', Date.now()));
+      this.#doubtful.delete(id);
+    }));
+  }
+
+  /** Looks at what was written since the last time; resolves when metrics and log know of it. */
+  async audit(): Promise<void> {
+    const { logger, metrics } = this.#options;
+    try {
+      const report = await this.store.audit();
+      metrics.audited(report.broken);
+      if (!report.ok) logger.error({ broken: report.broken, findings: report.findings.slice(0, 5) }, 'the books break a rule; tollgate audit tells all');
+    } catch (error) {
+      logger.warn({ error }, 'the books could not be audited');
+    }
+  }
+
+  /** Tries once more what could not be written, and lets go of the store. What is left is recovered by the next process. */
+  async close(): Promise<void> {
+    clearInterval(this.#auditing);
+    this.#closing.abort();
+    await Promise.all(this.#settling);
+    await this.#heart.stop();
+    await this.store.close();
+  }
+
+  #note({ id, suspect }: Settlement, settled: Settled | undefined): void {
+    const { logger, metrics } = this.#options;
+    if (suspect) {
+      metrics.suspect.inc();
+      logger.warn({ reservation: id }, "a vendor's figures could not be true: they were bounded");
+    }
+    if (settled?.status === 'adjusted') {
+      metrics.late.inc();
+      logger.warn({ reservation: id, by: formatUsd(settled.by) }, 'a call was settled after another process had taken this one for dead: its entry is adjusted');
+    }
+    if (settled?.status !== 'posted' || settled.overage === 0n) return;
+    metrics.overages.inc();
+    logger.warn({ reservation: id, overage: formatUsd(settled.overage) }, 'a call cost more than was reserved for it');
+  }
+}

@@ -1,0 +1,152 @@
+/** Signs of life, and what is done about those who give none; on a clock of the test's own. */
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { GatewayError, type Routed } from '../../core/index.ts';
+import { Heart } from '../../plugins/meters/balance/heart.ts';
+import type { OwnerRecord, Store } from '../../plugins/meters/balance/store.ts';
+import { routed } from '../support/exchange.ts';
+import { storeWith } from './calls.ts';
+import { target } from './targets.ts';
+
+const beat = vi.fn<Store['beat']>();
+const owners = vi.fn<Store['owners']>();
+const recover = vi.fn<Store['recover']>();
+let fault: Error | undefined;
+const store: Store = { ...storeWith({ beat, owners, recover }), owner: 'me', health: () => fault };
+const recovered: string[] = [];
+
+beforeEach(() => {
+  for (const operation of [beat, owners, recover]) operation.mockReset();
+  owners.mockResolvedValue([]);
+  recover.mockResolvedValue([]);
+  fault = undefined;
+  recovered.length = 0;
+});
+
+function heart(): Heart {
+  return new Heart({
+    store, every: 1000, lease: 3000, longestCall: 1e9,
+    logger: pino({ level: 'silent' }),
+    onBeat: async () => undefined,
+    onRecovered: ({ id }) => void recovered.push(id),
+  });
+}
+
+/** A call that was sent, whose reply has come so far. */
+function sent(id: string, delivered: number): Routed {
+  const exchange = routed(target('house', { input: '1', output: '2' }));
+  Object.assign(exchange.attempt, { sent: true, phase: 'first-event' });
+  Object.assign(exchange.attempt.tally, { deliveredBytes: delivered });
+  return { ...exchange, id };
+}
+
+describe('a beat', () => {
+  it('is not given while nothing is reserved, unless the ledger was out of order', async () => {
+    const own = heart();
+    await own.beat();
+    expect(beat).not.toHaveBeenCalled();
+    fault = new Error('disk full');
+    await own.beat();
+    expect(beat).toHaveBeenCalledWith({ lease: 3000, progress: [] });
+  });
+
+  it('tells what a call would cost if it ended now, and tells it again once it came further', async () => {
+    const own = heart();
+    const exchange = sent('call-1', 8);
+    own.begin(exchange);
+    await own.beat();
+    expect(beat).toHaveBeenLastCalledWith({ lease: 3000, progress: [expect.objectContaining({ id: 'call-1', sent: true, delivered: 8, input: Math.ceil(exchange.call.size.textBytes / 4), output: 2 })] });
+    await own.beat();
+    expect(beat).toHaveBeenLastCalledWith({ lease: 3000, progress: [] });
+    Object.assign(exchange.attempt.tally, { deliveredBytes: 12 });
+    beat.mockRejectedValueOnce(new GatewayError('ledger_unavailable', 'busy'));
+    await own.beat().catch(() => undefined);
+    await own.beat();
+    expect(beat).toHaveBeenLastCalledWith({ lease: 3000, progress: [expect.objectContaining({ delivered: 12, output: 3 })] });
+    own.end('call-1');
+    beat.mockClear();
+    await own.beat();
+    expect(beat).not.toHaveBeenCalled();
+  });
+
+  it('says nothing of a call that no vendor was sent', async () => {
+    const own = heart();
+    own.begin({ ...routed(target('house', { input: '1', output: '2' })), id: 'call-2' });
+    await own.beat();
+    expect(beat).toHaveBeenCalledWith({ lease: 3000, progress: [] });
+  });
+
+  it('says that a call costs nothing whose attempt has failed', async () => {
+    const own = heart();
+    const exchange = sent('call-3', 0);
+    Object.assign(exchange.attempt, { phase: 'end', error: new GatewayError('upstream_failed', 'no') });
+    own.begin(exchange);
+    await own.beat();
+    expect(beat).toHaveBeenCalledWith({ lease: 3000, progress: [expect.objectContaining({ id: 'call-3', owed: 0n })] });
+  });
+});
+
+describe('another process', () => {
+  const other = (count: number, lease = 3000): OwnerRecord => ({ owner: 'other', beat: count, lease, pending: 1 });
+
+  /** Looks once a second, at beats as they are listed. */
+  async function looks(own: Heart, beats: readonly (number | 'fails')[], from = 0): Promise<void> {
+    for (const [index, count] of beats.entries()) {
+      if (count === 'fails') owners.mockRejectedValueOnce(new Error('away'));
+      else owners.mockResolvedValueOnce([other(count), { owner: 'me', beat: 1, lease: 3000, pending: 3 }]);
+      await own.look((from + index) * 1000).catch(() => own.forget());
+    }
+  }
+
+  it('is dead once its beat stood still for its lease, and not before; what it left is recovered', async () => {
+    const own = heart();
+    await looks(own, [7, 7, 7]);
+    expect(recover).not.toHaveBeenCalled();
+    recover.mockResolvedValueOnce([{ id: 'left', status: 'posted', amount: 5n }]);
+    await looks(own, [7], 3);
+    expect(recover).toHaveBeenCalledWith({ owner: 'other', beat: 7, limit: expect.any(Number), at: expect.any(Number) });
+    expect(recovered).toEqual(['left']);
+  });
+
+  it('lives as long as its beat goes on, however slowly', async () => {
+    await looks(heart(), [1, 1, 1, 2, 2, 2, 3, 3, 3, 4]);
+    expect(recover).not.toHaveBeenCalled();
+  });
+
+  it('is given the longer of both leases', async () => {
+    const own = heart();
+    owners.mockResolvedValue([other(1, 5000)]);
+    for (const second of [0, 1, 2, 3, 4]) await own.look(second * 1000);
+    expect(recover).not.toHaveBeenCalled();
+    await own.look(5000);
+    expect(recover).toHaveBeenCalledTimes(1);
+  });
+
+  it('is not dead because the ledger was away, nor because this process was', async () => {
+    const own = heart();
+    await looks(own, [1, 1, 'fails', 1, 1, 1]);
+    expect(recover).not.toHaveBeenCalled();
+    await looks(own, [1, 1, 1], 100);
+    expect(recover).not.toHaveBeenCalled();
+    await looks(own, [1], 103);
+    expect(recover).toHaveBeenCalledTimes(1);
+  });
+});
+
+describe('the rhythm', () => {
+  let own: Heart | undefined;
+  afterEach(() => own?.stop());
+
+  it('goes on after a ledger that was away, and stops when it is told to', async () => {
+    own = new Heart({
+      store, every: 5, lease: 15, longestCall: 1e9, logger: pino({ level: 'silent' }), onBeat: async () => undefined, onRecovered: () => undefined,
+    });
+    owners.mockRejectedValueOnce(new Error('away'));
+    own.start();
+    await vi.waitFor(() => expect(owners.mock.calls.length).toBeGreaterThan(3));
+    await own.stop();
+    const count = owners.mock.calls.length;
+    await new Promise((resolve) => setTimeout(resolve, 40));
+    expect(owners.mock.calls.length).toBe(count);
+  });
+});
