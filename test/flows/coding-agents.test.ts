@@ -1,0 +1,240 @@
+/**
+ * Coding agents as they really call: Claude Code (messages), Codex (responses) and Gemini CLI (generate-content), with
+ * their headers, tools and settings, on every wire; each is given a call, runs it, and goes on, and each gets its
+ * stream framed as it needs it.
+ */
+import { once } from 'node:events';
+import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { answered, kept, said, told, type Entry } from '../support/continuing.ts';
+import { dataOf, hear, isObject, objects, wholeOf } from '../support/listen.ts';
+import { modelOf, openQuartet, wires, type Crossing, type Quartet, type Wire } from '../support/quartet.ts';
+
+let quartet: Quartet;
+beforeAll(async () => {
+  quartet = await openQuartet();
+});
+afterAll(() => quartet.close());
+
+const draft = 'http://json-schema.org/draft-07/schema#';
+const shellSchema = {
+  $schema: draft,
+  type: 'object',
+  properties: {
+    command: { type: 'string', description: 'What to run.', minLength: 1 },
+    timeout: { type: 'number', exclusiveMinimum: 0, maximum: 600_000, default: 120_000 },
+    mode: { enum: ['sync', 'background'], type: 'string' },
+    environment: { type: 'object', additionalProperties: { type: 'string' }, propertyNames: { type: 'string' } },
+    edits: { type: 'array', minItems: 1, items: { $ref: '#/$defs/edit' } },
+    at: { anyOf: [{ type: 'string', format: 'date-time' }, { type: 'null' }] },
+  },
+  $defs: { edit: { type: 'object', properties: { old: { type: 'string' }, new: { type: 'string' } }, required: ['old', 'new'], additionalProperties: false } },
+  required: ['command'],
+  additionalProperties: false,
+};
+const command = { command: 'ls harbour' };
+
+interface Agent {
+  readonly client: Wire;
+  /** What its call of the first tool is named. */
+  readonly tool: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** All of its body but the model and the stream, with what was said so far. */
+  body(entries: readonly Entry[]): object;
+  /** The entries it begins with. */
+  readonly opening: readonly Entry[];
+}
+
+const claudeCode: Agent = {
+  client: 'messages',
+  tool: 'Bash',
+  headers: {
+    'anthropic-beta': 'claude-code-20250219,interleaved-thinking-2025-05-14,context-management-2025-06-27,prompt-caching-scope-2026-01-05,never-heard-of-2027-01-01',
+    'anthropic-version': '2023-06-01',
+    'user-agent': 'claude-cli/2.1.329 (external, cli)',
+    'x-app': 'cli',
+    'x-claude-code-session-id': '0b1c2d3e-session',
+    'x-stainless-retry-count': '0',
+  },
+  opening: [
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: '<system-reminder>\nIt is Monday.\n</system-reminder>' },
+        { type: 'text', text: 'List the harbour.', cache_control: { type: 'ephemeral' } },
+      ],
+    },
+  ],
+  body: (entries) => ({
+    max_tokens: 12_000,
+    system: [{ type: 'text', text: 'You are an agent in a terminal.' }, { type: 'text', text: 'The rules of the house. '.repeat(40), cache_control: { type: 'ephemeral' } }],
+    tools: [
+      { name: 'Bash', description: 'Runs a command.', input_schema: shellSchema },
+      { name: 'TodoRead', description: '', input_schema: { $schema: draft, type: 'object', properties: {}, additionalProperties: false } },
+    ],
+    thinking: { type: 'adaptive', display: 'summarized' },
+    output_config: { effort: 'medium' },
+    context_management: { edits: [{ type: 'clear_thinking_20251015', keep: 'all' }] },
+    metadata: { user_id: '{"device_id":"d1","session_id":"s1"}' },
+    ...told('messages', entries),
+  }),
+};
+
+const codex: Agent = {
+  client: 'responses',
+  tool: 'shell',
+  headers: { accept: 'text/event-stream', 'openai-beta': 'responses=experimental', originator: 'codex_cli_rs', session_id: '0199', 'user-agent': 'codex_cli_rs/0.169.0' },
+  opening: [
+    { type: 'message', role: 'developer', content: [{ type: 'input_text', text: 'You are an agent on a shared machine.' }] },
+    { type: 'message', role: 'user', content: [{ type: 'input_text', text: '<environment_context>\n  <cwd>/harbour</cwd>\n</environment_context>' }] },
+    { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'List the harbour.' }] },
+  ],
+  body: (entries) => ({
+    tools: [
+      { type: 'function', name: 'shell', description: 'Runs a command.', strict: false, parameters: shellSchema },
+      { type: 'namespace', name: 'multi_agent', description: 'Other agents.', tools: [{ type: 'function', name: 'spawn_agent', description: 'Starts one.', strict: false, parameters: { type: 'object', properties: {} } }] },
+      { type: 'custom', name: 'apply_patch', description: 'Edits files.', format: { type: 'grammar', syntax: 'lark', definition: 'start: "x"' } },
+      { type: 'web_search', external_web_access: true },
+    ],
+    tool_choice: 'auto',
+    parallel_tool_calls: true,
+    reasoning: { effort: 'medium', summary: 'auto' },
+    store: false,
+    include: ['reasoning.encrypted_content'],
+    prompt_cache_key: '0199',
+    ...told('responses', entries),
+  }),
+};
+
+const geminiCli: Agent = {
+  client: 'generate-content',
+  tool: 'run_shell_command',
+  headers: { 'x-goog-api-key': 'any-key', 'user-agent': 'GeminiCLI/0.61.0/gemini (linux; x64)', 'x-goog-api-client': 'google-genai-sdk/1.30.0 gl-node/v24' },
+  opening: [{ role: 'user', parts: [{ text: 'This is the workspace.\n' }] }, { role: 'model', parts: [{ text: 'Got it.' }] }, { role: 'user', parts: [{ text: 'List the harbour.' }] }],
+  body: (entries) => ({
+    systemInstruction: { role: 'user', parts: [{ text: 'You are an agent in a terminal.' }] },
+    tools: [
+      {
+        functionDeclarations: [
+          { name: 'run_shell_command', description: 'Runs a command.', parametersJsonSchema: shellSchema },
+          { name: 'save_memory', description: 'Keeps a fact.', parametersJsonSchema: { type: 'object', properties: { fact: { type: 'string' } }, required: ['fact'], additionalProperties: false } },
+        ],
+      },
+    ],
+    generationConfig: { temperature: 1, topP: 0.95, topK: 64, thinkingConfig: { includeThoughts: true } },
+    ...told('generate-content', entries),
+  }),
+};
+
+async function ask(agent: Agent, wire: Wire, entries: readonly Entry[]): Promise<Crossing> {
+  const crossing = await quartet.ask(agent.client, modelOf(wire, 'thinking').id, agent.body(entries), true, agent.headers);
+  expect([crossing.status, crossing.end.type === 'answered' && crossing.end.outcome], `${crossing.text}\nsent: ${JSON.stringify(crossing.sent)}`).toEqual([200, 'completed']);
+  return crossing;
+}
+
+/** The agent asks, is given a call, runs it, and is given an answer; both replies as they came. */
+async function session(agent: Agent, wire: Wire): Promise<readonly [Crossing, Crossing]> {
+  const { client, tool, opening } = agent;
+  quartet.vendors[wire].script(modelOf(wire, 'thinking').upstream, { reasoning: 'I look.', text: 'I run it. ', toolCalls: [{ name: tool, arguments: JSON.stringify(command) }] }, { text: 'Three boats.' });
+  const first = await ask(agent, wire, opening);
+  const reply = wholeOf(client, first.text);
+  expect(hear(client, reply).calls.map(({ name, input }) => ({ name, input }))).toEqual([{ name: tool, input: command }]);
+  // Codex sends its own messages back without the id and status they came with.
+  const again = kept(client, reply).map((entry) => (client === 'responses' && 'content' in entry ? { ...entry, id: undefined, status: undefined } : entry));
+  const second = await ask(agent, wire, [...opening, ...again, ...answered(client, reply, () => 'boats.txt')]);
+  expect(hear(client, wholeOf(client, second.text)).text).toBe('Three boats.');
+  return [first, second];
+}
+
+function sentOf({ sent }: Crossing): Record<string, unknown> {
+  return isObject(sent) ? sent : {};
+}
+
+describe.each(wires)('on %s', (wire) => {
+  it('Claude Code is understood, and its stream has named events, figures at the start and one end', async () => {
+    for (const { text } of await session(claudeCode, wire)) {
+      const frames = text.split('\n\n').filter((frame) => frame.trim() !== '');
+      for (const frame of frames) expect(frame).toMatch(/^event: [a-z_]+\ndata: \{/);
+      const events = dataOf(text);
+      expect(events[0]).toMatchObject({ type: 'message_start', message: { usage: { input_tokens: expect.any(Number), output_tokens: expect.any(Number) } } });
+      expect(events.filter(({ type }) => type === 'message_delta')).toHaveLength(1);
+      expect(events.at(-1)).toEqual({ type: 'message_stop' });
+    }
+  });
+
+  it('Codex is understood, and its stream ends with a completed response that has usage', async () => {
+    for (const { text } of await session(codex, wire)) {
+      const events = dataOf(text);
+      expect(events.slice(0, 2).map(({ type }) => type)).toEqual(['response.created', 'response.in_progress']);
+      expect(events.at(-1)).toMatchObject({ type: 'response.completed', response: { status: 'completed', usage: { input_tokens: expect.any(Number), output_tokens: expect.any(Number) } } });
+      expect(events.map(({ sequence_number: number }) => number)).toEqual(events.map((_, index) => index));
+      expect(text.trimEnd().endsWith('data: [DONE]')).toBe(true);
+    }
+  });
+
+  it('Codex is given a patch as free text, whatever its vendor calls it', async () => {
+    const patch = '*** Begin Patch\n+ "boat"\n*** End Patch';
+    const freeform = wire === 'chat-completions' || wire === 'responses';
+    quartet.vendors[wire].script(modelOf(wire, 'thinking').upstream, { toolCalls: [{ name: 'apply_patch', freeform, arguments: freeform ? patch : JSON.stringify({ input: patch }) }] }, { text: 'Done.' });
+    const first = await ask(codex, wire, codex.opening);
+    const reply = wholeOf('responses', first.text);
+    expect(objects(reply['output']).filter(({ type }) => type === 'custom_tool_call')).toMatchObject([{ name: 'apply_patch', input: patch }]);
+    const second = await ask(codex, wire, [...codex.opening, ...kept('responses', reply), ...answered('responses', reply, () => 'Done!')]);
+    expect(hear('responses', wholeOf('responses', second.text)).text).toBe('Done.');
+  });
+
+  it('Gemini CLI is understood, and its stream is bare data with one finish, in the last chunk', async () => {
+    for (const { text } of await session(geminiCli, wire)) {
+      for (const line of text.split(/\r?\n/)) expect(line).toMatch(/^(data: \{.*\})?$/);
+      const chunks = dataOf(text);
+      const finished = chunks.map(({ candidates }) => objects(candidates).some(({ finishReason }) => finishReason !== undefined));
+      expect(finished.filter(Boolean)).toEqual([true]);
+      expect(finished.at(-1)).toBe(true);
+      expect(isObject(chunks.at(-1)?.['usageMetadata'])).toBe(true);
+    }
+  });
+});
+
+describe('on its own wire', () => {
+  it.each([
+    ['Claude Code', claudeCode],
+    ['Codex', codex],
+    ['Gemini CLI', geminiCli],
+  ])('the body of %s goes on as it was written, but for the name of the model', async (_, agent) => {
+    const { client, opening } = agent;
+    const { upstream } = modelOf(client, 'thinking');
+    quartet.vendors[client].script(upstream, { text: 'Aye.' });
+    const crossing = await ask(agent, client, opening);
+    const expected = { ...agent.body(opening), ...(client === 'generate-content' ? {} : { model: upstream, stream: true }) };
+    expect(sentOf(crossing)).toEqual(JSON.parse(JSON.stringify(expected)));
+    expect(crossing.end.losses).toEqual([]);
+  });
+
+  it('Claude Code keeps its betas, known or not, and its version; nothing else of its headers goes on', async () => {
+    quartet.vendors.messages.script(modelOf('messages', 'thinking').upstream, { text: 'Aye.' });
+    await ask(claudeCode, 'messages', claudeCode.opening);
+    const headers: IncomingHttpHeaders = quartet.vendors.messages.requests.at(-1)?.headers ?? {};
+    expect([headers['anthropic-beta'], headers['anthropic-version']]).toEqual([claudeCode.headers['anthropic-beta'], '2023-06-01']);
+    expect(Object.keys(headers).filter((name) => name.startsWith('x-') && name !== 'x-api-key')).toEqual([]);
+    expect(headers['user-agent'] ?? '').not.toContain('claude');
+  });
+
+  it('a field that only a later vendor knows goes on too', async () => {
+    const { ends } = quartet.gateway;
+    const { id } = modelOf('messages', 'thinking');
+    const before = ends.length;
+    const { text } = await quartet.ask('messages', id, { max_tokens: 100, x_later: { deep: [1] }, ...told('messages', [said('messages', 'Ahoy')]) });
+    // The strict vendor does not know it, and says so: it was sent.
+    expect(JSON.parse(text)).toMatchObject({ type: 'error', error: { message: expect.stringContaining('x_later') } });
+    expect(ends[before]?.losses).toEqual([]);
+  });
+});
+
+it('Codex that tries a WebSocket first is told at once to go on without', async () => {
+  const url = new URL('/v1/responses', quartet.gateway.url);
+  const asked = httpRequest(url, { headers: { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13', 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==', 'openai-beta': 'responses_websockets=2026-02-06', authorization: 'Bearer any-key' } });
+  asked.end();
+  const [response]: unknown[] = await once(asked, 'response');
+  expect(typeof response === 'object' && response !== null && 'statusCode' in response && response.statusCode).toBe(426);
+  asked.destroy();
+});
