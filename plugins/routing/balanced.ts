@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { definePlugin, type Target } from '../../core/index.ts';
 import { keepPaces, type Pace } from '../shared/routing/pace.ts';
-import { tapRanking } from '../shared/routing/ranking.ts';
+import { lowestFirst, tapRanking } from '../shared/routing/ranking.ts';
 
 /** A target more than this much slower than the quickest takes no part. */
 const tolerance = 1.3;
@@ -46,8 +46,8 @@ export const balanced = definePlugin({
       });
       const quickest = Math.min(...candidates.map(({ estimate }) => estimate));
       const chosen = choose(candidates.filter(({ estimate }) => estimate <= quickest * tolerance));
-      const others = candidates.filter((candidate) => candidate !== chosen).toSorted((first, second) => burden(first) - burden(second) || 0);
-      return [...(chosen ? [chosen.target] : []), ...others.map(({ target }) => target)];
+      const order = lowestFirst(candidates, burden);
+      return chosen ? [chosen.target, ...order.filter((other) => other !== chosen).map(({ target }) => target)] : targets;
     });
   },
 });

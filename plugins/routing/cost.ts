@@ -3,7 +3,7 @@
  * its input that the target is likely to have in its cache, as it had of the calls before.
  */
 import { z } from 'zod';
-import { costOf, definePlugin, type End, type Parsed, type Target } from '../../core/index.ts';
+import { definePlugin, type End, type Parsed, type Price, type Target } from '../../core/index.ts';
 import { PerTarget } from '../shared/routing/per-target.ts';
 import { lowestFirst, tapRanking } from '../shared/routing/ranking.ts';
 
@@ -13,27 +13,54 @@ const bytesPerToken = 4;
 /** The share of the last call in what is believed. */
 const share = 0.1;
 
-interface Cache {
+/** What is known of a target's prices for its usual calls: as numbers, which are only to compare by and charge nobody. */
+interface Known {
   /** Of the tokens that came in, the share that was read from the cache. */
   hits: number;
+  /** The price that the rates are of; another one has others. */
+  price: Price | undefined;
+  rates: Rates;
 }
 
-type Caches = PerTarget<Cache>;
+interface Rates {
+  readonly input: number;
+  readonly output: number;
+  readonly cacheRead: number;
+  readonly request: number;
+}
 
-function learn(caches: Caches, end: End): void {
+const free: Rates = { input: 0, output: 0, cacheRead: 0, request: 0 };
+const million = 1_000_000;
+
+/** Nano-USD a million tokens; a price without one of its own for what is cached takes the full one. */
+function ratesOf({ input, output, cacheRead = input }: Pick<Price, 'input' | 'output' | 'cacheRead'>, request = 0n): Rates {
+  return { input: Number(input), output: Number(output), cacheRead: Number(cacheRead), request: Number(request) * million };
+}
+
+/** Dearer rates hold for the whole of a long call. */
+function ratesFor({ price }: Target, known: Known, input: number): Rates {
+  if (known.price !== price) Object.assign(known, { price, rates: ratesOf(price, price.request) });
+  if (price.tiers.length === 0) return known.rates;
+  const longest = price.tiers.filter(({ above }) => input > above).toSorted((first, second) => second.above - first.above)[0];
+  return longest ? ratesOf(longest, price.request) : known.rates;
+}
+
+function learn(known: PerTarget<Known>, end: End): void {
   if (end.type !== 'answered' || end.charge.basis !== 'usage') return;
   const { input = 0, cacheRead = 0 } = end.charge.usage;
   if (input === 0) return;
-  const cache = caches.of(end.exchange.attempt.target);
-  cache.hits += (Math.min(1, cacheRead / input) - cache.hits) * share;
+  const target = known.of(end.exchange.attempt.target);
+  target.hits += (Math.min(1, cacheRead / input) - target.hits) * share;
 }
 
-/** What the call would cost at a target, in nano-USD: enough to compare by. */
-function expectedCost({ call }: Parsed, target: Target, { hits }: Cache): number {
+function expectedCost({ call }: Parsed, target: Target, known: Known): number {
   const { textBytes, images, mediaBytes } = call.size;
-  const input = Math.ceil((textBytes + mediaBytes) / bytesPerToken) + images * target.model.capabilities.imageTokens;
-  const output = Math.min(call.outputLimit ?? usualOutput, usualOutput, target.model.outputLimit) * call.candidates;
-  return Number(costOf({ input, output, cacheRead: Math.floor(input * hits) }, target.price));
+  const { model } = target;
+  const input = Math.ceil((textBytes + mediaBytes) / bytesPerToken) + images * model.capabilities.imageTokens;
+  const output = Math.min(call.outputLimit ?? usualOutput, usualOutput, model.outputLimit) * call.candidates;
+  const rates = ratesFor(target, known, input);
+  const cached = input * known.hits;
+  return (input - cached) * rates.input + cached * rates.cacheRead + output * rates.output + rates.request;
 }
 
 export const cost = definePlugin({
@@ -41,11 +68,11 @@ export const cost = definePlugin({
   /** Whether calls are routed so that ask for nothing. */
   options: z.strictObject({ byDefault: z.boolean().default(false) }),
   apply(host, { byDefault }) {
-    let caches: Caches = new PerTarget(() => ({ hits: 0 }));
+    let known = new PerTarget((): Known => ({ hits: 0, price: undefined, rates: free }));
     host.hooks.ready.tapPromise('cost', async () => {
-      caches = await host.resource('cost', {}, () => caches, () => undefined);
+      known = await host.resource('cost', {}, () => known, () => undefined);
     });
-    tapRanking(host, 'cost', byDefault, (targets, parsed) => lowestFirst(targets, (target) => expectedCost(parsed, target, caches.of(target))));
-    host.hooks.observe.tapPromise('cost', async (end) => learn(caches, end));
+    tapRanking(host, 'cost', byDefault, (targets, parsed) => lowestFirst(targets, (target) => expectedCost(parsed, target, known.of(target))));
+    host.hooks.observe.tapPromise('cost', async (end) => learn(known, end));
   },
 });

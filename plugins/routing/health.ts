@@ -112,8 +112,9 @@ export const health = definePlugin({
     hooks.route.tapPromise({ name: 'health', stage: stages.health }, async (targets) => {
       if (targets.length < 2) return targets;
       const now = Date.now();
-      const well = targets.filter((target) => ward.conditions.of(target).isWell(now));
-      return well.length === 0 || well.length === targets.length ? targets : well;
+      const { conditions } = ward;
+      const unwell = targets.filter((target) => !conditions.of(target).isWell(now));
+      return unwell.length === 0 || unwell.length === targets.length ? targets : targets.filter((target) => !unwell.includes(target));
     });
     hooks.dispatch.tapPromise({ name: 'health', stage: Number.MIN_SAFE_INTEGER }, async (_, { attempt, id }) => {
       await ward.admit(attempt, id);

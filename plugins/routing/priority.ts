@@ -12,11 +12,12 @@ export const priority = definePlugin({
     byDefault: z.boolean().default(true),
   }),
   apply(host, { order, byDefault }) {
+    if (order.length === 0) return;
     host.hooks.ready.tapPromise('priority', async () => {
       const unknown = order.filter((name) => !host.plugins.has(name) && !host.providers.find(name));
       for (const name of unknown) host.logger.warn(`"order" names the provider "${name}", which is not in the configuration`);
     });
     const place = new Map(order.map((name, index) => [name, index]));
-    tapRanking(host, 'priority', byDefault && order.length > 0, (targets) => lowestFirst(targets, ({ provider }) => place.get(provider.name) ?? order.length));
+    tapRanking(host, 'priority', byDefault, (targets) => lowestFirst(targets, ({ provider }) => place.get(provider.name) ?? order.length));
   },
 });

@@ -23,6 +23,7 @@ export function hostWith(plugins: readonly Plugin[], metrics = new MetricsRegist
   const calls = createHooks();
   const logger = pino({ level: 'silent' });
   const discoveries: Discovery[] = [];
+  const resources = new Map<string, unknown>();
   const host: TestHost = {
     calls, discoveries, logger, metrics,
     hooks: tappable(calls, logger),
@@ -38,7 +39,10 @@ export function hostWith(plugins: readonly Plugin[], metrics = new MetricsRegist
     catalog: new Catalog(),
     dataFolder: '/nowhere',
     targetsFor: () => [],
-    resource: async (_key, options, open) => open(options),
+    async resource<Options extends object, Thing>(key: string, options: Options, open: (options: Options) => Thing | Promise<Thing>): Promise<Thing> {
+      if (!resources.has(key)) resources.set(key, open(options));
+      return resources.get(key) as Thing | Promise<Thing>;
+    },
     openOperatorDoor: async () => 'http://nowhere',
     readsFrom: () => undefined,
     tell: () => undefined,

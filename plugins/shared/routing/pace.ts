@@ -78,12 +78,12 @@ export class Paces {
   }
 }
 
-/** The paces of a routing plugin: kept by the process, and fed by every call. */
-export function keepPaces({ hooks, resource }: Pick<Host, 'hooks' | 'resource'>, name: string): () => Paces {
+/** The paces of the process, for each plugin that routes by them; where there are several, one of them listens for all. */
+export function keepPaces({ hooks, resource, plugins }: Pick<Host, 'hooks' | 'resource' | 'plugins'>, name: 'latency' | 'balanced'): () => Paces {
   let paces = new Paces();
   hooks.ready.tapPromise(name, async () => {
-    paces = await resource(`${name} paces`, {}, () => new Paces(), () => undefined);
+    paces = await resource('paces', {}, () => new Paces(), () => undefined);
   });
-  hooks.attempt.tap(name, (attempt, exchange) => void paces.read(attempt, exchange));
+  if (name === 'latency' || !plugins.has('latency')) hooks.attempt.tap(name, (attempt, exchange) => void paces.read(attempt, exchange));
   return () => paces;
 }

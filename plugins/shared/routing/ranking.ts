@@ -27,7 +27,8 @@ export function tapRanking({ hooks }: Pick<Host, 'hooks'>, name: Strategy, byDef
     const { preferences } = parsed.call;
     const asked = askedFor(preferences);
     if (asked === undefined ? !byDefault : asked !== name) return targets;
-    if (preferences.fallback === undefined) return rankRest(targets, parsed, rank);
+    // Those of a model stand together: where the last is of the first one's, all are.
+    if (targets[0]?.model.id === targets.at(-1)?.model.id) return rankRest(targets, parsed, rank);
     return modelsOf(targets).flatMap((group) => rankRest(group, parsed, rank));
   });
 }
