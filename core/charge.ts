@@ -36,7 +36,7 @@ export function chargeSoFar(exchange: Routed): Charge {
 }
 
 /** The vendor's figures, with the pictures where they are priced apiece, and as pictures where an image model's tokens are not told apart. */
-function countImages(told: Usage, price: Price, { images }: Progress): Usage {
+function countImages(told: Usage, price: Price, images: number): Usage {
   if (images === 0) return told;
   if (price.image !== undefined) return { ...told, images };
   if (price.outputImage === undefined || told.outputImage !== undefined || told.output === undefined) return told;
@@ -55,7 +55,7 @@ export function estimateInput({ call, attempt }: Routed): number {
 }
 
 /** Never above what was reserved for: the limit of each candidate. */
-function estimateOutput(outcome: Outcome, { call, grant, attempt }: Routed, { usage, deliveredBytes, images }: Progress): Usage {
+function estimateOutput(outcome: Outcome, { call, grant, attempt }: Routed, { usage, deliveredBytes }: Progress, images: number): Usage {
   if (outcome === 'left-before-output') return { output: 0 };
   const { model } = attempt.target;
   const painted = images > 0 ? images * pictureTokens(call, model) : 0;
