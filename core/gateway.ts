@@ -13,7 +13,7 @@ import type { Protocol } from './protocol.ts';
 import type { Provider } from './provider.ts';
 import { Registry } from './registry.ts';
 import { Resources } from './resources.ts';
-import { openDoor } from './server.ts';
+import { openDoor, type Door } from './server.ts';
 import { targetFinder, type FindTargets } from './targets.ts';
 import { freezeTaps, tappable } from './taps.ts';
 import { sweepUploads } from './uploads.ts';
@@ -88,10 +88,12 @@ export function createGateway(config: Config, logger: Logger): Gateway {
     firstEventTimeout: (stream) => (stream ? config.timeouts.firstEvent : config.timeouts.reply),
   };
 
-  /** A reload finds the listener open, and puts its own routes behind it. */
+  const operatorDoors = new Set<Door>();
+
+  /** A reload finds the listener open, and puts its own routes behind it once all of it is ready. */
   async function openOperatorDoor(address: { readonly host: string; readonly port: number }): Promise<string> {
     const door = await resources.open('operator door', address, (at) => openDoor(core, at, 'operators'), (opened) => opened.close());
-    door.serve(core);
+    operatorDoors.add(door);
     return door.url;
   }
 
@@ -122,6 +124,7 @@ export function createGateway(config: Config, logger: Logger): Gateway {
       await sweepUploads(core.uploadFolder);
       await hooks.ready.promise();
       freezeTaps(hooks);
+      for (const door of operatorDoors) door.serve(core);
     },
     async close() {
       await hooks.close.promise();

@@ -50,6 +50,22 @@ async function open(options: Parameters<typeof admin>[0] = {}, answer = 'first')
   return { gateway, door, secret: readFileSync(join(dataFolder, 'operator-secret'), 'utf8').trim() };
 }
 
+/** Keeps a configuration from starting, once all else of it is ready. */
+const broken = definePlugin({
+  name: 'broken',
+  options: z.strictObject({}),
+  apply: ({ hooks }) => hooks.ready.tapPromise('broken', async () => Promise.reject(new Error('it does not start'))),
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const bound = server.address();
+  server.close();
+  await once(server, 'close');
+  return typeof bound === 'object' && bound ? bound.port : 0;
+}
+
 async function ask(url: string, key?: string): Promise<{ status: number; body: unknown }> {
   const response = await fetch(url, key === undefined ? {} : { headers: { authorization: `Bearer ${key}` } });
   const text = await response.text();
@@ -91,18 +107,21 @@ describe("the operators' door", () => {
   });
 
   it('is kept open by a new configuration, and serves its routes from then on', async () => {
-    const address = createServer().listen(0, '127.0.0.1');
-    await once(address, 'listening');
-    const bound = address.address();
-    address.close();
-    await once(address, 'close');
-    const port = typeof bound === 'object' && bound ? bound.port : 0;
+    const port = await freePort();
     const { door, secret } = await open({ port }, 'before');
     expect(await ask(`${door}/secrets`, secret)).toMatchObject({ body: { answer: 'before' } });
     await open({ port }, 'after');
     expect(await ask(`${door}/secrets`, secret)).toMatchObject({ body: { answer: 'after' } });
     await closers.shift()?.();
     expect(await ask(`${door}/secrets`, secret)).toMatchObject({ body: { answer: 'after' } });
+  });
+
+  it('is not given to a configuration that does not start', async () => {
+    const port = await freePort();
+    const { door, secret } = await open({ port }, 'before');
+    const next = startGateway({ dataFolder, plugins: [bearer(), routes({ answer: 'after' }), admin({ port }), broken()] });
+    await expect(next).rejects.toThrow('it does not start');
+    expect(await ask(`${door}/secrets`, secret)).toMatchObject({ body: { answer: 'before' } });
   });
 
   it('stays shut, and says so, where its port is taken; calls are served all the same', async () => {

@@ -44,7 +44,10 @@ export async function startGateway(input: ConfigInput): Promise<TestGateway> {
   const logger = pino({ level: 'debug', errorKey: 'error' }, { write: (line: string) => void log.push(line) });
   const config = checkConfig({ ...input, dataFolder, server: { port: 0, ...input.server }, plugins: [...input.plugins, watcher()] }, 'test');
   const gateway = createGateway(config, logger);
-  await gateway.open();
+  await gateway.open().catch(async (error: unknown) => {
+    await gateway.close();
+    throw error;
+  });
   const door = await openDoor(gateway, config.server);
   return {
     url: door.url,
