@@ -1,0 +1,38 @@
+/** The example that makes a picture, and the lines of the README, as a newcomer runs them. */
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { decode } from 'fast-png';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { makeDataFolder, startProcess, type RunningGateway } from '../support/process.ts';
+
+const root = join(import.meta.dirname, '../..');
+const run = promisify(execFile);
+const folder = mkdtempSync(join(tmpdir(), 'tollgate-pictures-'));
+const data = makeDataFolder();
+let gateway: RunningGateway;
+let environment: NodeJS.ProcessEnv = {};
+beforeAll(async () => {
+  gateway = await startProcess({ TOLLGATE_DATA: data });
+  const key = /sk-[\w-]+/.exec(gateway.printed())?.[0] ?? '';
+  environment = { ...process.env, KEY: key, TOLLGATE_URL: gateway.url };
+}, 60_000);
+afterAll(() => gateway.stop('SIGTERM'));
+
+it('saves a real picture of the size that was asked for, and another after the edit', async () => {
+  const { stdout } = await run(process.execPath, [join(root, 'examples/picture.ts'), 'A lighthouse', 'lighthouse.png'], { cwd: folder, env: environment });
+  expect(stdout).toBe('saved lighthouse.png\nsaved lighthouse-at-night.png\n');
+  const [made, changed] = ['lighthouse.png', 'lighthouse-at-night.png'].map((name) => decode(readFileSync(join(folder, name))));
+  expect(made).toMatchObject({ width: 1024, height: 1024, channels: 3, depth: 8 });
+  expect(Buffer.from(made?.data ?? []).equals(Buffer.from(changed?.data ?? []))).toBe(false);
+  expect(readdirSync(join(data, 'uploads'))).toEqual([]);
+});
+
+it('answers the lines of the README that make and change a picture', async () => {
+  const readme = readFileSync(join(root, 'README.md'), 'utf8');
+  const [, lines = ''] = /```sh\n(curl [^`]*\/v1\/images\/generations[^`]*)```/.exec(readme) ?? [];
+  await run('bash', ['-e', '-o', 'pipefail', '-c', lines.replaceAll('http://127.0.0.1:8787', gateway.url)], { cwd: folder, env: environment });
+  for (const name of ['lighthouse.png', 'night.png']) expect(decode(readFileSync(join(folder, name)))).toMatchObject({ width: 512, height: 512 });
+});
