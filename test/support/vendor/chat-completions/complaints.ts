@@ -7,7 +7,7 @@ import type { Complaint } from './refusals.ts';
 
 type Issue = z.core.$ZodIssue;
 
-const integers = new Set(['n', 'seed', 'max_tokens', 'max_completion_tokens', 'top_logprobs']);
+const integers = new Set(['n', 'seed', 'max_tokens', 'max_completion_tokens', 'max_output_tokens', 'max_tool_calls', 'top_logprobs']);
 
 /** `messages[0].tool_calls[1].id` */
 export function pathText(path: readonly PropertyKey[]): string {

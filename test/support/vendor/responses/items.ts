@@ -88,5 +88,5 @@ const other = z.discriminatedUnion('type', [
 ]);
 
 /** Without a `type` it is a message; with one, what that says. */
-export const inputItem = z.union([spoken, other]);
+export const inputItem = z.discriminatedUnion('type', [spoken, other]);
 export type InputItem = z.output<typeof inputItem>;

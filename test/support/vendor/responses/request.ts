@@ -28,7 +28,7 @@ const location = z.strictObject({
   type: z.literal('approximate').optional(), city: z.string().nullish(), region: z.string().nullish(), country: z.string().nullish(), timezone: z.string().nullish(),
 });
 const searchTool = z.strictObject({
-  type: z.string().regex(/^web_search(_preview)?(_\d{4}_\d\d_\d\d)?$/),
+  type: z.enum(['web_search', 'web_search_2025_08_26', 'web_search_preview', 'web_search_preview_2025_03_11']),
   search_context_size: z.enum(['low', 'medium', 'high']).nullish(),
   user_location: location.nullish(),
   filters: z.strictObject({ allowed_domains: z.array(z.string()).nullish() }).nullish(),
@@ -55,8 +55,8 @@ const hosted = [
   z.looseObject({ type: z.literal('mcp'), server_label: z.string() }),
   z.looseObject({ type: z.enum(['shell', 'apply_patch', 'tool_search', 'computer', 'programmatic_tool_calling']) }),
 ];
-const flatTool = z.union([functionTool, customTool]);
-const tool = z.union([
+const flatTool = z.discriminatedUnion('type', [functionTool, customTool]);
+const tool = z.discriminatedUnion('type', [
   functionTool, customTool, searchTool, imageTool, ...hosted,
   z.strictObject({ type: z.literal('namespace'), name: functionName, description: z.string().optional(), tools: z.array(flatTool).min(1) }),
 ]);
