@@ -23,11 +23,17 @@ export class SseReader {
   readonly #messages: EventSourceMessage[] = [];
   readonly #parser = createParser({ onEvent: (message) => void this.#messages.push(message) });
   #pending = '';
+  /** The end of what is pending: asking the whole for it would copy a long line again with each of its chunks. */
+  #seam = '';
 
   /** Passed bytes as they arrive, cut anywhere; answers the blocks that are whole now. Throws on an endless line. */
   push(chunk: Uint8Array): SseBlock[] {
+    const more = this.#decoder.decode(chunk, { stream: true });
+    const seam = this.#seam + more;
+    blankLine.lastIndex = 0;
+    if (!blankLine.test(seam)) return this.#wait(more, seam);
     const scanned = Math.max(0, this.#pending.length - longestBlankLine);
-    const text = this.#pending + this.#decoder.decode(chunk, { stream: true });
+    const text = this.#pending + more;
     const blocks: SseBlock[] = [];
     let from = 0;
     blankLine.lastIndex = scanned;
@@ -35,7 +41,14 @@ export class SseReader {
       blocks.push(this.#read(text.slice(from, blankLine.lastIndex)));
       from = blankLine.lastIndex;
     }
-    this.#pending = text.slice(from);
+    this.#pending = '';
+    const rest = text.slice(from);
+    return this.#wait(rest, rest, blocks);
+  }
+
+  #wait(more: string, seam: string, blocks: SseBlock[] = []): SseBlock[] {
+    this.#pending += more;
+    this.#seam = seam.slice(-longestBlankLine);
     if (this.#pending.length > longestBlock) throw new GatewayError('upstream_failed', 'The provider sent an event longer than the gateway accepts.');
     return blocks;
   }
@@ -44,6 +57,7 @@ export class SseReader {
   end(): SseBlock[] {
     const rest = this.#pending + this.#decoder.decode();
     this.#pending = '';
+    this.#seam = '';
     if (rest === '') return [];
     return [rest.trim() ? this.#read(`${rest}\n\n`) : { raw: rest, event: undefined }];
   }

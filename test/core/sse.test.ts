@@ -50,6 +50,18 @@ describe('reading a stream', () => {
     expect(readIn('data: a\n\ndata: b', [])).toEqual({ raw: 'data: a\n\ndata: b\n\n', events: [{ event: undefined, data: 'a' }, { event: undefined, data: 'b' }] });
   });
 
+  it('takes a long event in small pieces without reading it again for each', () => {
+    const reader = new SseReader();
+    const piece = Buffer.alloc(4096, 'a');
+    const began = performance.now();
+    reader.push(Buffer.from('data: '));
+    for (let sent = 0; sent < 16 * 1024 * 1024; sent += piece.length) reader.push(piece);
+    const [block] = reader.push(Buffer.from('\n\n'));
+    expect(block?.event?.data.length).toBe(16 * 1024 * 1024);
+    // Copied again with each piece it would be half a minute.
+    expect(performance.now() - began).toBeLessThan(8000);
+  });
+
   it('stops reading a line that never ends', () => {
     const reader = new SseReader();
     const piece = Buffer.alloc(8 * 1024 * 1024, 'a');
