@@ -22,7 +22,7 @@ export function modelWith({ capabilities, ...facts }: Partial<ModelFacts> = {}):
     output: ['text'],
     free: true,
     ...facts,
-    capabilities: { reasoning: { style: 'level', efforts: ['low', 'medium', 'high'], canDisable: false }, ...capabilities },
+    capabilities: { reasoning: { style: 'level', efforts: ['low', 'medium', 'high'], canDisable: false }, hosted: ['web-search', 'code-execution'], ...capabilities },
   });
 }
 

@@ -23,7 +23,7 @@ export function modelWith({ capabilities, ...facts }: Partial<ModelFacts> = {}):
     output: ['text'],
     free: true,
     ...facts,
-    capabilities: { midSystem: true, reasoning: { style: 'budget', budget: { min: 1024 } }, ...capabilities },
+    capabilities: { midSystem: true, reasoning: { style: 'budget', budget: { min: 1024 } }, hosted: ['web-search', 'code-execution'], ...capabilities },
   });
 }
 

@@ -20,7 +20,7 @@ export function modelWith({ capabilities, ...facts }: Partial<ModelFacts> = {}):
     output: ['text'],
     free: true,
     ...facts,
-    capabilities: { reasoning: { style: 'effort' }, ...capabilities },
+    capabilities: { reasoning: { style: 'effort' }, hosted: ['web-search', 'code-execution'], ...capabilities },
   });
 }
 

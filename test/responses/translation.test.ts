@@ -183,12 +183,12 @@ describe('tools', () => {
     const { body, lost } = encode({
       tools: [
         { type: 'hosted', protocol: 'chat-completions', kind: 'web-search', value: { search_context_size: 'low', filters: {}, user_location: { type: 'approximate' } } },
-        { type: 'hosted', protocol: 'messages', kind: 'other', value: { type: 'code_execution_20250522' } },
+        { type: 'hosted', protocol: 'messages', kind: 'other', value: { type: 'web_fetch_20250910' } },
       ],
       toolChoice: { mode: 'subset', names: [], required: true },
     });
-    expect(body['tools']).toEqual([{ type: 'web_search', search_context_size: 'low' }]);
-    expect(lost).toEqual(['tools[0].user_location', 'tools[1]']);
+    expect(body['tools']).toEqual([{ type: 'web_search', search_context_size: 'low', user_location: { type: 'approximate' } }]);
+    expect(lost).toEqual(['tools[1]']);
   });
 
   it('a choice without tools is left out', () => {

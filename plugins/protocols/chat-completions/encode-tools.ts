@@ -1,10 +1,16 @@
 /** Tools, and the choice among them, as this wire names them; in the former names where a client used those. */
 import type { CanonicalRequest, Model, Tool } from '../../../core/index.ts';
+import { loseHosted, searchOptions, type SearchWords } from '../../shared/hosted-tools.ts';
 import { isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { asFunction } from './custom-tools.ts';
 import type { Encoding } from './encode-parts.ts';
 import { fitName } from './tool-names.ts';
+
+const searchWords: SearchWords = {
+  size: (size) => ({ search_context_size: size }),
+  location: (place) => ({ user_location: { type: 'approximate', approximate: place } }),
+};
 
 export function encodeTools(request: CanonicalRequest, model: Model, encoding: Encoding): Fields {
   const { capabilities, supportedParameters } = model;
@@ -21,8 +27,8 @@ export function encodeTools(request: CanonicalRequest, model: Model, encoding: E
     if (tool.type !== 'hosted') tools.push(encodeTool(tool, path, encoding));
     else if (tool.protocol === protocolName && bag.form(tool).includes('options')) search = tool.value;
     else if (tool.protocol === protocolName && isObject(tool.value)) tools.push(tool.value);
-    else if (tool.kind === 'web-search' && supportedParameters.includes('web_search_options')) search = {};
-    else lose(path, `${tool.protocol} has a tool of its own here`, 'vendor');
+    else if (tool.kind === 'web-search' && supportedParameters.includes('web_search_options')) search = searchOptions(tool, path, searchWords, lose);
+    else loseHosted(tool, path, lose);
   }
   // A choice among no tools is refused by vendors; a client of this protocol is left to hear that itself.
   if (!encoding.own && tools.length === 0) return { web_search_options: search };

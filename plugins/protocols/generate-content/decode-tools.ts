@@ -26,7 +26,7 @@ export function decodeTools(tools: WireRequest['tools']): Tool[] | undefined {
     const functions = declared?.map((each, place) => decodeFunction(each, `${at}.functionDeclarations[${place}]`, group)) ?? [];
     const empty: Fields = functions.length === 0 && declared !== undefined ? { functionDeclarations: declared } : {};
     const hosted = Object.entries({ ...empty, ...others }).map(([name, value]): Hosted => {
-      const kind = searches.has(name) && value ? 'web-search' : 'other';
+      const kind = searches.has(name) && value ? 'web-search' : name === 'codeExecution' && value ? 'code-execution' : 'other';
       return { type: 'hosted', protocol: protocolName, kind, value: { [name]: value }, at: `${at}.${name}`, ...bag.keep({}, [group]) };
     });
     if (functions.length + hosted.length > 0) return [...functions, ...hosted];

@@ -5,6 +5,7 @@ import { isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { groupForm, openApiForm } from './decode-tools.ts';
 import type { Encoding } from './encoding.ts';
+import { checkContainer, hosts, loseHosted, searchOptions, withoutRepeats } from '../../shared/hosted-tools.ts';
 import { fitParameters } from './fit-schema.ts';
 import { fromOpenApi } from './openapi-schema.ts';
 import { fitName } from './tool-names.ts';
@@ -12,14 +13,15 @@ import { fitName } from './tool-names.ts';
 type OwnTool = Exclude<Tool, { type: 'hosted' }>;
 type HostedTool = Extract<Tool, { type: 'hosted' }>;
 
-export function encodeTools(request: CanonicalRequest, { capabilities }: Model, encoding: Encoding): Fields {
+export function encodeTools(request: CanonicalRequest, model: Model, encoding: Encoding): Fields {
+  const { capabilities } = model;
   const { lose, own } = encoding;
   if (!capabilities.tools && !own) {
     if (request.tools?.length) lose('tools', 'the model takes no tools', 'model');
     return {};
   }
   if (request.parallelToolCalls === false) lose('parallelToolCalls', 'generate-content cannot forbid parallel calls');
-  const tools = own ? restoreGroups(request.tools, encoding) : groupTools(request.tools ?? [], encoding);
+  const tools = own ? restoreGroups(request.tools, encoding) : groupTools(request.tools ?? [], model, encoding);
   // A choice among no tools is refused by the vendor; a client of this protocol is left to hear that itself.
   const calling = own || tools?.length ? encodeChoice(request, own) : undefined;
   return { tools: tools?.length || own ? tools : undefined, toolConfig: calling && { functionCallingConfig: calling } };
@@ -36,28 +38,33 @@ function restoreGroups(tools: CanonicalRequest['tools'], encoding: Encoding): Fi
   });
 }
 
-function groupTools(tools: readonly Tool[], encoding: Encoding): Fields[] {
+function groupTools(tools: readonly Tool[], model: Model, encoding: Encoding): Fields[] {
   const functions: Fields[] = [];
   const hosted: Fields[] = [];
   const calls = tools.some(({ type }) => type !== 'hosted');
-  for (const [index, tool] of tools.entries()) {
+  for (const [index, tool] of withoutRepeats(tools, protocolName).entries()) {
     const path = `tools[${index}]`;
+    if (!tool) continue;
     if (tool.type !== 'hosted') functions.push(encodeFunction(tool, path, encoding));
-    else hosted.push(...encodeHosted(tool, path, calls, encoding));
+    else hosted.push(...encodeHosted(tool, path, calls, model, encoding));
   }
   return [...(functions.length > 0 ? [{ functionDeclarations: functions }] : []), ...hosted];
 }
 
-function encodeHosted({ protocol, kind, value }: HostedTool, path: string, besideFunctions: boolean, { lose }: Encoding): Fields[] {
+function encodeHosted(tool: HostedTool, path: string, besideFunctions: boolean, model: Model, { lose }: Encoding): Fields[] {
+  const { protocol, kind, value } = tool;
   if (protocol === protocolName && isObject(value)) return [value];
-  if (kind !== 'web-search') lose(path, `${protocol} has a tool of its own here`, 'vendor');
-  else if (besideFunctions) lose(path, 'Gemini does not search beside functions', 'model');
-  else {
-    const options = isObject(value) ? Object.keys(value).filter((name) => name !== 'type' && name !== 'name') : [];
-    for (const name of options) lose(`${path}.${name}`, 'Google Search has no such option');
-    return [{ googleSearch: {} }];
+  if (!hosts(model, kind)) {
+    loseHosted(tool, path, lose);
+    return [];
   }
-  return [];
+  if (kind === 'web-search' && besideFunctions) {
+    lose(path, 'Gemini does not search beside functions', 'model');
+    return [];
+  }
+  if (kind === 'web-search') return [{ googleSearch: searchOptions(tool, path, {}, lose) }];
+  checkContainer(tool, path);
+  return [{ codeExecution: {} }];
 }
 
 /** How the tool's text is to look, for a model that is only told in words. */

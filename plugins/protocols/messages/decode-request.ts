@@ -93,7 +93,8 @@ const functionFields = new Set(['type', 'name', 'description', 'input_schema', '
 
 function decodeTool(tool: WireTool): Tool {
   if (!isFunctionTool(tool)) {
-    return { type: 'hosted', protocol: protocolName, kind: tool.type.startsWith('web_search_') ? 'web-search' : 'other', value: tool };
+    const kind = tool.type.startsWith('web_search_') ? 'web-search' : tool.type.startsWith('code_execution_') ? 'code-execution' : 'other';
+    return { type: 'hosted', protocol: protocolName, kind, value: tool };
   }
   return {
     type: 'function',

@@ -60,7 +60,8 @@ function gather(turns: readonly Turn[], encoding: Encoding): Conversation {
     if (content.length === 0) continue;
     if (index < leading || leading < 0) system.push(...textsOnly(content, path, encoding));
     else if (isInstruction(turn)) instruct(messages, textsOnly(content, path, encoding), index, encoding);
-    else append(messages, sideOf(turn), content);
+    else if (turn.role === 'assistant') answer(messages, content, path, encoding);
+    else append(messages, 'user', content);
   }
   const plain = system.length === 1 && system.every((block) => block['cache_control'] === undefined);
   const ordered = messages.map(({ role, content }) => ({ role, content: role === 'user' ? resultsFirst(content) : content }));
@@ -92,6 +93,18 @@ function isFirstAnswer({ type, tool_use_id: id }: Fields, answered: Set<unknown>
   if (type !== 'tool_result') return true;
   if (answered.has(id)) lose(path, 'its tool was answered before');
   return answered.size < answered.add(id).size;
+}
+
+const media: ReadonlySet<unknown> = new Set(['image', 'document']);
+
+/** An assistant's message holds no media here: what a model showed is shown to it again, by the user. */
+function answer(messages: Message[], content: readonly Fields[], path: string, { lose }: Encoding): void {
+  const shown = content.filter(({ type }) => media.has(type));
+  const said = content.filter(({ type }) => !media.has(type));
+  if (said.length > 0) append(messages, 'assistant', said);
+  if (shown.length === 0) return;
+  lose(path, 'sent as if the user showed it', 'approximated');
+  append(messages, 'user', [{ type: 'text', text: 'What the assistant showed:' }, ...shown]);
 }
 
 /** Instructions in mid-conversation: as such where the model takes them, else said by the user, in the same place. */

@@ -1,5 +1,6 @@
 /** Tools, and the choice among them, as this wire names them. */
 import type { CanonicalRequest, Tool } from '../../../core/index.ts';
+import { checkContainer, hosts, loseHosted, searchOptions, withoutRepeats, type SearchWords } from '../../shared/hosted-tools.ts';
 import { isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { asFunction } from './custom-tools.ts';
@@ -19,7 +20,7 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Enco
     return {};
   }
   const allowed = request.toolChoice?.mode === 'subset' ? new Set(request.toolChoice.names) : undefined;
-  const tools = request.tools.flatMap((tool, index) => (isAllowed(tool, allowed) ? encodeTool(tool, `tools[${index}]`, encoding) : []));
+  const tools = withoutRepeats(request.tools, protocolName).flatMap((tool, index) => (tool && isAllowed(tool, allowed) ? encodeTool(tool, `tools[${index}]`, encoding) : []));
   // A choice among no tools is refused; a client of this protocol is left to hear that itself.
   if (!own && tools.length === 0) return {};
   return { tools, choice: encodeChoice(request) };
@@ -53,13 +54,23 @@ function encodeTool(tool: Tool, path: string, { own, model, mark, lose }: Encodi
   ];
 }
 
-/** Another vendor's hosted tool has a counterpart here only where it searches the web, and the model is listed to. */
+const searchWords: SearchWords = {
+  location: (place) => ({ user_location: { type: 'approximate', ...(isObject(place) ? place : {}) } }),
+  allowed: (domains) => ({ allowed_domains: domains }),
+  blocked: (domains) => ({ blocked_domains: domains }),
+  uses: (count) => ({ max_uses: count }),
+};
+
 function encodeHosted(tool: Extract<Tool, { type: 'hosted' }>, path: string, { model, lose }: Pick<Encoding, 'model' | 'lose'>): Fields[] {
-  if (tool.protocol === protocolName && isObject(tool.value)) return [tool.value];
-  const searches = tool.kind === 'web-search' && model.supportedParameters.includes('web_search_options');
-  if (searches) return [{ type: 'web_search_20250305', name: 'web_search' }];
-  lose(path, `${tool.protocol} has a tool of its own here`, 'vendor');
-  return [];
+  const { protocol, kind, value } = tool;
+  if (protocol === protocolName && isObject(value)) return [value];
+  if (!hosts(model, kind)) {
+    loseHosted(tool, path, lose);
+    return [];
+  }
+  if (kind === 'web-search') return [{ type: 'web_search_20250305', name: 'web_search', ...searchOptions(tool, path, searchWords, lose) }];
+  checkContainer(tool, path);
+  return [{ type: 'code_execution_20250825', name: 'code_execution' }];
 }
 
 const types = { auto: 'auto', required: 'any', one: 'tool', none: 'none' } as const;

@@ -26,7 +26,9 @@ function hasTools(tool: Fields): boolean {
 }
 
 function decodeHosted(tool: Fields, at: string): Tool {
-  return { type: 'hosted', protocol: protocolName, kind: String(tool['type']).startsWith('web_search') ? 'web-search' : 'other', value: tool, at };
+  const type = String(tool['type']);
+  const kind = type.startsWith('web_search') ? 'web-search' : type === 'code_interpreter' ? 'code-execution' : 'other';
+  return { type: 'hosted', protocol: protocolName, kind, value: tool, at };
 }
 
 const namespaceFields = new Set(['type', 'name', 'tools']);

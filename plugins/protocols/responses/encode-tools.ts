@@ -1,5 +1,6 @@
 /** Tools, and the choice among them, as this wire names them: flat, and those of one namespace together. */
 import type { CanonicalRequest, Tool } from '../../../core/index.ts';
+import { checkContainer, hosts, loseHosted, searchOptions, withoutRepeats, type SearchWords } from '../../shared/hosted-tools.ts';
 import { isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { flattenGrammar } from './decode-tools.ts';
@@ -26,8 +27,9 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fiel
 function writeTools(tools: readonly Tool[], encoding: Encoding): Fields[] {
   const written: Fields[] = [];
   let space: { readonly name: string; readonly tools: Fields[] } | undefined;
-  for (const [index, tool] of tools.entries()) {
+  for (const [index, tool] of withoutRepeats(tools, protocolName).entries()) {
     const path = `tools[${index}]`;
+    if (!tool) continue;
     if (tool.type === 'hosted') {
       space = undefined;
       const hosted = encodeHosted(tool, path, encoding);
@@ -50,24 +52,22 @@ function writeTools(tools: readonly Tool[], encoding: Encoding): Fields[] {
   return written;
 }
 
-function encodeHosted(tool: Extract<Tool, { type: 'hosted' }>, path: string, { lose }: Encoding): Fields | undefined {
-  if (tool.protocol === protocolName && isObject(tool.value)) return tool.value;
-  if (tool.kind === 'web-search') return encodeSearch(tool.value, path, lose);
-  lose(path, `${tool.protocol} has a tool of its own here`, 'vendor');
-  return undefined;
-}
+const searchWords: SearchWords = {
+  size: (size) => ({ search_context_size: size }),
+  location: (place) => ({ user_location: { type: 'approximate', ...(isObject(place) ? place : {}) } }),
+  allowed: (domains) => ({ filters: { allowed_domains: domains } }),
+};
 
-const likeOurs = new Set(['type', 'name', 'search_context_size']);
-
-/** Another protocol's search, with such options as are alike. */
-function encodeSearch(value: unknown, path: string, lose: Encoding['lose']): Fields {
-  const options: Fields = isObject(value) ? value : {};
-  for (const [name, option] of Object.entries(options)) {
-    const empty = isObject(option) && Object.keys(option).length === 0;
-    if (!empty && !likeOurs.has(name)) lose(`${path}.${name}`, 'the search of responses has no such option');
+function encodeHosted(tool: Extract<Tool, { type: 'hosted' }>, path: string, { model, lose }: Encoding): Fields | undefined {
+  const { protocol, kind, value } = tool;
+  if (protocol === protocolName && isObject(value)) return value;
+  if (!hosts(model, kind)) {
+    loseHosted(tool, path, lose);
+    return undefined;
   }
-  const size = options['search_context_size'];
-  return { type: 'web_search', ...(typeof size === 'string' ? { search_context_size: size } : {}) };
+  if (kind === 'web-search') return { type: 'web_search', ...searchOptions(tool, path, searchWords, lose) };
+  checkContainer(tool, path);
+  return { type: 'code_interpreter', container: { type: 'auto' } };
 }
 
 function encodeTool(tool: OwnTool, { own, names }: Encoding): Fields {

@@ -4,13 +4,13 @@
  */
 import type { Target } from '../../../core/index.ts';
 
-/** Targets that are found again by themselves, which is quicker than by their names. */
-const mostFound = 100_000;
+/** Models of a provider that are found by themselves, which is quicker than by their names. */
+const mostFound = 10_000;
 
 export class PerTarget<Entry> {
   readonly #make: (target: Target) => Entry;
-  readonly #entries = new Map<string, Map<number, Map<string, Entry>>>();
-  readonly #found = new Map<Target, Entry>();
+  readonly #entries = new Map<string, Map<string, Entry>>();
+  readonly #found = new Map<Target['provider'], Map<Target['model'], Entry>>();
 
   /** `make` gives what is known of a target that nothing is known of. */
   constructor(make: (target: Target) => Entry) {
@@ -18,20 +18,25 @@ export class PerTarget<Entry> {
   }
 
   of(target: Target): Entry {
-    const found = this.#found.get(target);
-    if (found) return found;
+    return this.#found.get(target.provider)?.get(target.model) ?? this.#find(target);
+  }
+
+  #find(target: Target): Entry {
+    const { provider, model } = target;
     const entry = this.#byNames(target);
-    if (this.#found.size >= mostFound) this.#found.clear();
-    this.#found.set(target, entry);
+    let found = this.#found.get(provider);
+    if (!found || found.size >= mostFound) this.#found.set(provider, (found = new Map()));
+    found.set(model, entry);
+    // A configuration that was read again has other providers.
+    if (this.#found.size > this.#entries.size) this.#found.clear();
     return entry;
   }
 
   #byNames(target: Target): Entry {
     const { name, credential = 1 } = target.provider;
-    let keys = this.#entries.get(name);
-    if (!keys) this.#entries.set(name, (keys = new Map()));
-    let models = keys.get(credential);
-    if (!models) keys.set(credential, (models = new Map()));
+    const key = `${name} ${credential}`;
+    let models = this.#entries.get(key);
+    if (!models) this.#entries.set(key, (models = new Map()));
     let entry = models.get(target.model.id);
     if (!entry) models.set(target.model.id, (entry = this.#make(target)));
     return entry;

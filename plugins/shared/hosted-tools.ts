@@ -1,0 +1,94 @@
+/**
+ * Tools that a vendor runs itself. Two kinds are alike enough at several of them to be asked of another: a search of the
+ * web, and a place to run code. What the model at hand has no counterpart of is told as lost; where the caller asked for
+ * nothing else (Google's grounding, code to be run), an answer without it would be worthless, and the call is refused.
+ */
+import type { Model, Tool } from '../../core/index.ts';
+import type { Lose } from './losses.ts';
+import { refusePart } from './refuse-part.ts';
+import { isObject, type Fields } from './vendor-bag.ts';
+
+type HostedTool = Extract<Tool, { type: 'hosted' }>;
+
+export function hosts({ capabilities, supportedParameters }: Model, kind: HostedTool['kind']): boolean {
+  if (kind === 'web-search' && supportedParameters.includes('web_search_options')) return true;
+  return capabilities.hosted.some((each) => each === kind);
+}
+
+function isIndispensable({ kind, protocol, value }: HostedTool): boolean {
+  if (kind === 'code-execution') return true;
+  return protocol === 'generate-content' && (kind === 'web-search' || (isObject(value) && 'urlContext' in value));
+}
+
+/** A list of tools in which a kind that is asked for twice, in two spellings, stands once: vendors refuse it otherwise. */
+export function withoutRepeats(tools: readonly Tool[], protocol: string): (Tool | undefined)[] {
+  const seen = new Set<string>();
+  return tools.map((tool) => {
+    if (tool.type !== 'hosted' || tool.kind === 'other' || tool.protocol === protocol) return tool;
+    const repeated = seen.has(tool.kind);
+    seen.add(tool.kind);
+    return repeated ? undefined : tool;
+  });
+}
+
+/** A tool the model has no counterpart of. Throws where nothing makes up for it. */
+export function loseHosted(tool: HostedTool, path: string, lose: Lose): void {
+  if (isIndispensable(tool)) refusePart(tool, path, 'This model is reached by a protocol or vendor that has no such tool.');
+  lose(path, `${tool.protocol} has a tool of its own here`, 'vendor');
+}
+
+type SearchOption = 'size' | 'location' | 'allowed' | 'blocked' | 'uses';
+
+/** What each wire calls the options of its search; a location stands flat in some, and one level down in others. */
+const options: Readonly<Record<string, SearchOption>> = {
+  search_context_size: 'size',
+  user_location: 'location',
+  'filters.allowed_domains': 'allowed',
+  allowed_domains: 'allowed',
+  'filters.blocked_domains': 'blocked',
+  blocked_domains: 'blocked',
+  max_uses: 'uses',
+};
+
+/** How a wire writes an option it has. */
+export type SearchWords = Readonly<Partial<Record<SearchOption, (value: unknown) => Fields>>>;
+
+/** The options of any vendor's search in another wire's words; those it has none for are told as lost. */
+export function searchOptions({ protocol, value }: HostedTool, path: string, words: SearchWords, lose: Lose): Fields {
+  const written: Record<string, unknown> = {};
+  for (const [name, option] of flattened(protocol === 'generate-content' ? inside(value) : value)) {
+    const kind = options[name];
+    const write = kind && words[kind];
+    if (write) Object.assign(written, write(kind === 'location' ? placeOf(option) : option));
+    else lose(`${path}.${name}`, 'the search of this model has no such option');
+  }
+  return written;
+}
+
+/** Google names the tool by its one member. */
+function inside(value: unknown): unknown {
+  return isObject(value) ? Object.values(value)[0] : undefined;
+}
+
+function* flattened(value: unknown): Generator<[name: string, option: unknown]> {
+  for (const [name, option] of Object.entries(isObject(value) ? value : {})) {
+    if (option === null || name === 'type' || name === 'name') continue;
+    if (name === 'filters' && isObject(option)) for (const [inner, each] of Object.entries(option)) yield [`filters.${inner}`, each];
+    else if (!isObject(option) || Object.keys(option).length > 0) yield [name, option];
+  }
+}
+
+/** `{ city, region, country, timezone }`. */
+function placeOf(location: unknown): Fields {
+  if (!isObject(location)) return {};
+  const { type: _type, approximate, ...place } = location;
+  return isObject(approximate) ? approximate : place;
+}
+
+/** Throws where code is to run in a place, or on files, that another vendor keeps. */
+export function checkContainer(tool: HostedTool, path: string): void {
+  const container = isObject(tool.value) ? tool.value['container'] : undefined;
+  const files: unknown = isObject(container) ? container['file_ids'] : undefined;
+  const kept = typeof container === 'string' || (Array.isArray(files) && files.length > 0);
+  if (kept) refusePart(tool, path, 'A container or file kept by another vendor cannot be used by the provider of this model.');
+}

@@ -1,0 +1,93 @@
+/** A search of the web and a place to run code are asked of the vendor at hand, in its own words, where it has them. */
+import { describe, expect, it } from 'vitest';
+import { GatewayError, type Model } from '../../core/index.ts';
+import { modelWith } from '../chat-completions/bodies.ts';
+import { families, readCall, wires, type Wire } from '../support/families.ts';
+
+const question = { role: 'user', content: 'What is new?' };
+const oslo = { city: 'Oslo', country: 'NO' };
+const searches: Readonly<Record<Wire, object>> = {
+  'chat-completions': { model: 'a/b', messages: [question], web_search_options: { search_context_size: 'low', user_location: { type: 'approximate', approximate: oslo } } },
+  responses: { model: 'a/b', input: 'What is new?', tools: [{ type: 'web_search', search_context_size: 'low', user_location: { type: 'approximate', ...oslo }, filters: { allowed_domains: ['a.no'] } }] },
+  messages: { model: 'a/b', max_tokens: 90, messages: [question], tools: [{ type: 'web_search_20250305', name: 'web_search', max_uses: 2, allowed_domains: ['a.no'], user_location: { type: 'approximate', ...oslo } }] },
+  'generate-content': { contents: [{ parts: [{ text: 'What is new?' }] }], tools: [{ googleSearch: {} }] },
+};
+const coding: Readonly<Partial<Record<Wire, object>>> = {
+  responses: { model: 'a/b', input: 'Add up.', tools: [{ type: 'code_interpreter', container: { type: 'auto' } }] },
+  messages: { model: 'a/b', max_tokens: 90, messages: [question], tools: [{ type: 'code_execution_20250825', name: 'code_execution' }] },
+  'generate-content': { contents: [{ parts: [{ text: 'Add up.' }] }], tools: [{ codeExecution: {} }] },
+};
+const searching = modelWith({ supportedParameters: ['web_search_options'] });
+const targets: Readonly<Record<Wire, Model>> = {
+  'chat-completions': searching, responses: families.responses.model, messages: families.messages.model, 'generate-content': families['generate-content'].model,
+};
+
+function sent(client: Wire, body: object, wire: Wire, model = targets[wire]): { tools: unknown; options: unknown; lost: string[] } {
+  const encoded = families[wire].protocol.upstream.encodeRequest(readCall(client, body).decode(), model, undefined);
+  const { tools, web_search_options: options }: { tools?: unknown; web_search_options?: unknown } = JSON.parse(JSON.stringify(encoded.body));
+  return { tools, options, lost: encoded.losses.map(({ path }) => path).toSorted() };
+}
+
+describe('a search', () => {
+  it.each([
+    ['chat-completions', 'responses', [{ type: 'web_search', search_context_size: 'low', user_location: { type: 'approximate', ...oslo } }], []],
+    ['chat-completions', 'messages', [{ type: 'web_search_20250305', name: 'web_search', user_location: { type: 'approximate', ...oslo } }], ['tools[0].search_context_size']],
+    ['chat-completions', 'generate-content', [{ googleSearch: {} }], ['tools[0].search_context_size', 'tools[0].user_location']],
+    ['responses', 'messages', [{ type: 'web_search_20250305', name: 'web_search', user_location: { type: 'approximate', ...oslo }, allowed_domains: ['a.no'] }], ['tools[0].search_context_size']],
+    ['responses', 'generate-content', [{ googleSearch: {} }], ['tools[0].filters.allowed_domains', 'tools[0].search_context_size', 'tools[0].user_location']],
+    ['messages', 'responses', [{ type: 'web_search', filters: { allowed_domains: ['a.no'] }, user_location: { type: 'approximate', ...oslo } }], ['tools[0].max_uses']],
+    ['generate-content', 'responses', [{ type: 'web_search' }], []],
+    ['generate-content', 'messages', [{ type: 'web_search_20250305', name: 'web_search' }], []],
+  ] as const)('of %s is asked of %s with the options it has', (client, wire, tools, lost) => {
+    expect(sent(client, searches[client], wire)).toEqual({ tools, options: undefined, lost });
+  });
+
+  it.each(['responses', 'messages', 'generate-content'] as const)('of %s is asked of chat-completions where the model is listed for it', (client) => {
+    const { options } = sent(client, searches[client], 'chat-completions');
+    expect(options).toEqual({ responses: { search_context_size: 'low', user_location: { type: 'approximate', approximate: oslo } }, messages: { user_location: { type: 'approximate', approximate: oslo } }, 'generate-content': {} }[client]);
+  });
+
+  it('that agents offer by default is told as lost where there is none, and the call goes on', () => {
+    const plain = modelWith();
+    expect(sent('responses', searches.responses, 'chat-completions', plain)).toEqual({ tools: undefined, options: undefined, lost: ['tools[0]'] });
+  });
+
+  it('asked for in two spellings is asked for once', () => {
+    const body = { ...searches['chat-completions'], tools: [{ type: 'openrouter:web_search' }] };
+    expect(sent('chat-completions', body, 'messages').tools).toHaveLength(1);
+  });
+});
+
+const coders = wires.filter((wire) => coding[wire]);
+
+describe('a place to run code', () => {
+  it.each(coders.flatMap((client) => coders.filter((wire) => wire !== client).map((wire): [Wire, Wire] => [client, wire])))('of %s is asked of %s', (client, wire) => {
+    expect(sent(client, coding[client] ?? {}, wire)).toMatchObject({
+      tools: { responses: [{ type: 'code_interpreter', container: { type: 'auto' } }], messages: [{ type: 'code_execution_20250825', name: 'code_execution' }], 'generate-content': [{ codeExecution: {} }], 'chat-completions': [] }[wire],
+      lost: [],
+    });
+  });
+
+  function refusal(client: Wire, body: object, wire: Wire, model?: Model): unknown {
+    try {
+      return sent(client, body, wire, model);
+    } catch (error) {
+      return error instanceof GatewayError ? [error.code, error.details.param] : error;
+    }
+  }
+
+  it.each([
+    ['generate-content', coding['generate-content'], 'tools[0].codeExecution'],
+    ['responses', coding.responses, 'tools[0]'],
+    ['generate-content', searches['generate-content'], 'tools[0].googleSearch'],
+    ['generate-content', { ...searches['generate-content'], tools: [{ urlContext: {} }] }, 'tools[0].urlContext'],
+    ['generate-content', { ...searches['generate-content'], tools: [], cachedContent: 'cachedContents/1' }, 'cachedContent'],
+  ] as const)('and what else makes up a call of %s refuses it where there is none, naming the field (%#)', (client, body, param) => {
+    expect(refusal(client, body ?? {}, 'chat-completions', modelWith())).toEqual(['unsupported_parameter', param]);
+  });
+
+  it('on files another vendor keeps is refused', () => {
+    const kept = { ...coding.responses, tools: [{ type: 'code_interpreter', container: { type: 'auto', file_ids: ['file-1'] } }] };
+    expect(refusal('responses', kept, 'messages')).toEqual(['unsupported_parameter', 'tools[0]']);
+  });
+});
