@@ -75,7 +75,7 @@ export interface StoredOutcome {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
-  /** False where the reply broke off, or only its start was kept. */
+  /** False where only its start was kept. */
   readonly whole: boolean;
 }
 
