@@ -7,6 +7,7 @@ import { outputBound, pictureTokens } from './bound.ts';
 import type { Usage } from './canonical/usage.ts';
 import type { Charge, Routed } from './exchange.ts';
 import { costOf, type Price } from './money.ts';
+import { believe } from './plausible.ts';
 import type { Progress } from './tally.ts';
 
 export type Outcome = 'completed' | 'aborted' | 'cut' | 'left-before-output' | 'failed';
@@ -14,18 +15,18 @@ export type Outcome = 'completed' | 'aborted' | 'cut' | 'left-before-output' | '
 /** Text of most languages has about four bytes a token. */
 const bytesPerToken = 4;
 
-const nothing: Charge = { cost: 0n, usage: {}, basis: 'none' };
+const nothing: Charge = { cost: 0n, usage: {}, basis: 'none', suspect: false };
 
 export function chargeFor(outcome: Outcome, exchange: Routed, tally: Progress): Charge {
   if (exchange.operation === 'count' || outcome === 'failed' || (outcome === 'left-before-output' && !exchange.attempt.sent)) return nothing;
   const { price } = exchange.attempt.target;
-  const told = tally.usage;
+  const { usage: told, suspect } = believe(exchange, tally);
   // Who leaves has seen the picture in the making; who is left by the vendor will never have it.
   const images = outcome === 'aborted' ? tally.imagesShown : tally.images;
   const counted = countImages(told, price, images);
-  if (outcome === 'completed' && isWhole(counted, price)) return { usage: counted, cost: costOf(counted, price), basis: 'usage' };
-  const usage = { ...counted, input: told.input ?? estimateInput(exchange), ...estimateOutput(outcome, exchange, tally, images) };
-  return { usage, cost: costOf(usage, price), basis: 'estimate' };
+  if (outcome === 'completed' && isWhole(counted, price)) return { usage: counted, cost: costOf(counted, price), basis: 'usage', suspect };
+  const usage = { ...counted, input: told.input ?? estimateInput(exchange), ...estimateOutput(outcome, exchange, told, tally.deliveredBytes, images) };
+  return { usage, cost: costOf(usage, price), basis: 'estimate', suspect };
 }
 
 /** What a call that still runs would be charged if it broke off now. */
@@ -55,7 +56,7 @@ export function estimateInput({ call, attempt }: Routed): number {
 }
 
 /** Never above what was reserved for: the limit of each candidate. */
-function estimateOutput(outcome: Outcome, { call, grant, attempt }: Routed, { usage, deliveredBytes }: Progress, images: number): Usage {
+function estimateOutput(outcome: Outcome, { call, grant, attempt }: Routed, usage: Usage, deliveredBytes: number, images: number): Usage {
   if (outcome === 'left-before-output') return { output: 0 };
   const { model } = attempt.target;
   const painted = images > 0 ? images * pictureTokens(call, model) : 0;

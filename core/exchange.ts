@@ -120,6 +120,8 @@ export interface Charge {
   readonly usage: Usage;
   /** `usage`: the vendor's own figures; `estimate`: ours, from bytes; `none`: nothing is owed. */
   readonly basis: 'usage' | 'estimate' | 'none';
+  /** Whether figures of the vendor's could not be true, and ours stand in their place. */
+  readonly suspect: boolean;
 }
 
 /** A reply as the client was sent it, kept because a `replay` tap asked. */

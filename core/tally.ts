@@ -15,7 +15,7 @@ export function isOpening({ type }: CanonicalEvent): boolean {
 }
 
 /** How far a reply has come, and what its vendor has said of its cost so far. */
-export type Progress = Readonly<Pick<Tally, 'usage' | 'deliveredBytes' | 'images' | 'imagesShown'>>;
+export type Progress = Readonly<Pick<Tally, 'usage' | 'deliveredBytes' | 'regressed' | 'images' | 'imagesShown'>>;
 
 /** A reply is told to have lost so many kinds of things at most: no vendor's stream fills the memory. */
 const mostLosses = 50;
@@ -24,8 +24,10 @@ const mostLosses = 50;
 const callersFault = new Set([400, 413, 422]);
 
 export class Tally {
-  /** The vendor's figures so far: a later one overrides an earlier one, field by field. */
+  /** The vendor's figures so far, field by field: they sum up, so a later one is never the smaller. */
   usage: Usage = {};
+  /** Whether one was, and was not believed. */
+  regressed = false;
   /** UTF-8 bytes of text, reasoning and tool arguments. */
   deliveredBytes = 0;
   /** Whether `response-end` came. */
@@ -61,7 +63,7 @@ export class Tally {
     } else if (event.type === 'partial-image') {
       this.#show(event.candidate);
     } else if (event.type === 'usage') {
-      this.usage = { ...this.usage, ...event.usage };
+      this.#count(event.usage);
     } else if (event.type === 'finish') {
       this.#finished.add(event.candidate);
     } else if (event.type === 'response-end') {
@@ -79,6 +81,13 @@ export class Tally {
   /** The same, with one for each candidate whose picture was only shown in the making. */
   get imagesShown(): number {
     return Math.max(this.images, this.#pictures?.candidates.size ?? 0);
+  }
+
+  #count(usage: Usage): void {
+    const { input = 0, output = 0 } = this.usage;
+    const isLess = (usage.input ?? input) < input || (usage.output ?? output) < output;
+    this.regressed ||= isLess;
+    this.usage = isLess ? { ...usage, ...this.usage } : { ...this.usage, ...usage };
   }
 
   #show(candidate: number): { readonly blocks: Set<number> } {

@@ -16,7 +16,7 @@ describe('the settlement of an end', () => {
   const error = new GatewayError('upstream_failed', 'no');
 
   it('posts what an answered call costs, with what a usage report needs', () => {
-    const charge = { cost: 12n, usage: { input: 3, output: 4 }, basis: 'estimate' } as const;
+    const charge = { cost: 12n, usage: { input: 3, output: 4 }, basis: 'estimate', suspect: false } as const;
     const end: Answered = { ...facts, type: 'answered', exchange, attempts: [exchange.attempt], outcome: 'aborted', error: undefined, charge };
     expect(settlementOf(end, 77)).toEqual({
       id: 'call-1', amount: 12n, reason: 'aborted', basis: 'estimate', suspect: false, usage: '{"input":3,"output":4}', input: 3, output: 4,
@@ -25,9 +25,9 @@ describe('the settlement of an end', () => {
   });
 
   it('posts nothing where a call was free, and voids where nothing is owed', () => {
-    const free: Answered = { ...facts, type: 'answered', exchange, outcome: 'completed', error: undefined, charge: { cost: 0n, usage: {}, basis: 'usage' } };
+    const free: Answered = { ...facts, type: 'answered', exchange, outcome: 'completed', error: undefined, charge: { cost: 0n, usage: {}, basis: 'usage', suspect: false } };
     expect(settlementOf(free, 1)).toMatchObject({ amount: 0n, reason: 'completed' });
-    const failed: Failed = { ...facts, type: 'failed', exchange, error, charge: { cost: 0n, usage: {}, basis: 'none' } };
+    const failed: Failed = { ...facts, type: 'failed', exchange, error, charge: { cost: 0n, usage: {}, basis: 'none', suspect: false } };
     expect(settlementOf(failed, 1)).toMatchObject({ amount: undefined, reason: 'upstream_failed', provider: 'house' });
   });
 

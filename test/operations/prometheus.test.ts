@@ -41,7 +41,7 @@ function target(host: TestHost): Target {
 }
 
 const facts = { attempts: [], duration: 1500, recording: undefined, losses: [] } as const;
-const free: Charge = { cost: 0n, usage: {}, basis: 'none' };
+const free: Charge = { cost: 0n, usage: {}, basis: 'none', suspect: false };
 
 function answered(host: TestHost, more: Partial<Answered> = {}, routing: Routing = {}): Answered {
   return { type: 'answered', exchange: routed(target(host), routing), outcome: 'completed', error: undefined, charge: free, ...facts, ...more };
@@ -105,7 +105,7 @@ describe('an answered call', () => {
   it('adds what it was charged, in tokens that do not overlap', async () => {
     const host = watched();
     const usage = { input: 1000, cacheRead: 600, cacheWrite5m: 100, cacheWrite1h: 50, output: 70, reasoning: 30 };
-    const seen = await samplesAfter(host, answered(host, { charge: { cost: 1_250_000n, usage, basis: 'usage' } }));
+    const seen = await samplesAfter(host, answered(host, { charge: { cost: 1_250_000n, usage, basis: 'usage', suspect: false } }));
     expect(seen.filter((line) => line.startsWith('tollgate_tokens_total'))).toEqual([
       'tollgate_tokens_total{type="input"} 250',
       'tollgate_tokens_total{type="cache_read"} 600',

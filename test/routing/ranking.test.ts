@@ -84,7 +84,7 @@ describe('cost', () => {
     const exchange = routed(cached);
     const end: End = {
       type: 'answered', exchange, outcome: 'completed', error: undefined, attempts: [exchange.attempt], duration: 5, recording: undefined, losses: [],
-      charge: { cost: 1n, basis: 'usage', usage: { input: 10_000, cacheRead: 9500, output: 10 } },
+      charge: { cost: 1n, basis: 'usage', suspect: false, usage: { input: 10_000, cacheRead: 9500, output: 10 } },
     };
     for (let call = 0; call < 50; call += 1) await started.host.calls.observe.promise(end);
     expect(names(await started.route([cached, cheap], long))).toEqual(['cached', 'cheap']);
@@ -152,7 +152,7 @@ describe('throughput', () => {
       Object.assign(exchange.attempt, { duration: 100 + duration });
       await started.host.calls.observe.promise({
         type: 'answered', exchange, outcome: 'completed', error: undefined, attempts: [], duration, recording: undefined, losses: [],
-        charge: { cost: 1n, basis: 'usage', usage: { input: 10, output: 500 } },
+        charge: { cost: 1n, basis: 'usage', suspect: false, usage: { input: 10, output: 500 } },
       });
     };
     const preferences: Preferences = { sort: 'throughput' };

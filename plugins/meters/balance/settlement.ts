@@ -38,13 +38,12 @@ export function settlementOf(end: Exclude<End, Replayed>, at: number): Settlemen
   const { id } = end.exchange;
   const attempts = end.attempts.length;
   if (end.type === 'refused') return unsent(id, end.error.code, at, attempts);
-  const { basis, cost } = end.charge;
+  const { basis, cost, suspect } = end.charge;
   return {
     ...consumptionOf(end.charge, end.exchange.attempt.target, attempts),
-    id, at, basis,
+    id, at, basis, suspect,
     amount: basis === 'none' ? undefined : cost,
     reason: end.type === 'failed' ? end.error.code : end.outcome,
-    suspect: false,
     outcome: end.recording,
   };
 }

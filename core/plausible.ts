@@ -1,0 +1,60 @@
+/**
+ * A vendor's figures, as far as they can be true. A token is at least a byte of what was sent, a model puts out no
+ * more than its limit, and what was answered was not for nothing: figures beyond that are not believed, whoever
+ * they would favour, and the call is charged by our own estimate of them instead.
+ */
+import { outputBound } from './bound.ts';
+import type { Usage } from './canonical/usage.ts';
+import type { Routed } from './exchange.ts';
+import type { Progress } from './tally.ts';
+
+/** Tokens a vendor may add of its own: a template around each turn, its instructions for the use of tools. */
+const allowance = 4096;
+/** How many times over a vendor that uses tools of its own may read the context again. */
+const mostReadings = 8;
+const mostSearches = 1000;
+
+export interface Believed {
+  readonly usage: Usage;
+  /** Whether any figure was not believed. */
+  readonly suspect: boolean;
+}
+
+export function believe(exchange: Routed, { usage, deliveredBytes, images, regressed }: Progress): Believed {
+  const inputFalse = isInputFalse(usage, exchange);
+  const outputFalse = isOutputFalse(usage, exchange, deliveredBytes > 0 || images > 0);
+  const searchesFalse = (usage.webSearches ?? 0) > mostSearches;
+  if (!inputFalse && !outputFalse && !searchesFalse) return { usage, suspect: regressed || partsExceed(usage) };
+  const { input, cacheRead, cacheWrite5m, cacheWrite1h, inputAudio, inputImage, output, reasoning, outputAudio, outputImage, webSearches, ...rest } = usage;
+  return {
+    suspect: true,
+    usage: {
+      ...rest,
+      ...(inputFalse ? {} : { input, cacheRead, cacheWrite5m, cacheWrite1h, inputAudio, inputImage }),
+      ...(outputFalse ? {} : { output, reasoning, outputAudio, outputImage }),
+      ...(searchesFalse ? {} : { webSearches }),
+    },
+  };
+}
+
+function isInputFalse({ input, toolPrompt, webSearches }: Usage, { call, attempt }: Routed): boolean {
+  if (input === undefined) return false;
+  const { textBytes, images, mediaBytes } = call.size;
+  const { capabilities, contextLength } = attempt.target.model;
+  const bytes = textBytes + mediaBytes + images * capabilities.imageTokens;
+  const usesTools = (toolPrompt ?? 0) > 0 || (webSearches ?? 0) > 0;
+  const most = Math.max(bytes + allowance, usesTools ? contextLength * mostReadings : 0);
+  return input > most || (input === 0 && bytes > 0);
+}
+
+function isOutputFalse({ output }: Usage, { call, attempt }: Routed, delivered: boolean): boolean {
+  if (output === undefined) return false;
+  const { model } = attempt.target;
+  const most = Math.max(outputBound(call, model, undefined), model.outputLimit) * call.candidates + allowance;
+  return output > most || (output === 0 && delivered);
+}
+
+/** Whether parts are larger than the whole they are of; they are priced as if they filled it. */
+function partsExceed({ input, cacheRead = 0, cacheWrite5m = 0, cacheWrite1h = 0, output, reasoning = 0 }: Usage): boolean {
+  return (input !== undefined && cacheRead + cacheWrite5m + cacheWrite1h > input) || (output !== undefined && reasoning > output);
+}

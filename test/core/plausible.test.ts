@@ -1,0 +1,92 @@
+/** Figures of a vendor's that cannot be true: bounded, flagged, and never free. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { chargeFor } from '../../core/charge.ts';
+import type { Charge, Usage } from '../../core/index.ts';
+import { worstCost } from '../../core/money.ts';
+import { Tally } from '../../core/tally.ts';
+import { target } from '../balance/targets.ts';
+import { routed } from '../support/exchange.ts';
+
+const house = target('house', { input: '1', output: '2', cacheRead: '0.1' });
+const exchange = routed(house);
+Object.assign(exchange.attempt, { sent: true, phase: 'first-event' });
+const bytes = exchange.call.size.textBytes;
+
+/** What a completed call is charged whose vendor sent these figures, one after the other, and so much text. */
+function charged(figures: readonly Usage[], text = 'hello there', outcome: 'completed' | 'aborted' = 'completed'): Charge {
+  const tally = new Tally();
+  tally.read({ type: 'block-delta', candidate: 0, block: 0, text });
+  for (const usage of figures) tally.read({ type: 'usage', usage });
+  return chargeFor(outcome, exchange, tally);
+}
+
+const estimate = { input: Math.ceil(bytes / 4), output: 3 };
+
+describe('figures that can be true', () => {
+  it('are charged as they are', () => {
+    expect(charged([{ input: 9, output: 4 }])).toEqual({ usage: { input: 9, output: 4 }, cost: 17_000n, basis: 'usage', suspect: false });
+  });
+
+  it('are charged once, however often they are told', () => {
+    expect(charged([{ input: 9, output: 1 }, { output: 4 }, { input: 9, output: 4 }])).toMatchObject({ cost: 17_000n, basis: 'usage', suspect: false });
+  });
+
+  it('may be more than the bytes by what a vendor adds of its own', () => {
+    expect(charged([{ input: bytes + 400, output: 4 }])).toMatchObject({ usage: { input: bytes + 400 }, suspect: false });
+    expect(charged([{ input: 50_000, toolPrompt: 49_000, output: 4 }])).toMatchObject({ usage: { input: 50_000 }, suspect: false });
+  });
+});
+
+describe('figures that cannot be true', () => {
+  it.each<[string, Usage[], Partial<Usage>]>([
+    ['no input at all', [{ input: 0, output: 4 }], { input: estimate.input, output: 4 }],
+    ['no output, and text came', [{ input: 9, output: 0 }], { input: 9, output: estimate.output }],
+    ['nothing at all', [{ input: 0, output: 0 }], estimate],
+    ['more input than bytes', [{ input: 9_007_199_254_740_991, output: 4 }], { input: estimate.input, output: 4 }],
+    ['more output than the model can', [{ input: 9, output: 9_007_199_254_740_991 }], { input: 9, output: estimate.output }],
+  ])('are estimated and flagged: %s', (_, figures, usage) => {
+    const charge = charged(figures);
+    expect(charge).toMatchObject({ usage, basis: 'estimate', suspect: true });
+    expect(charge.cost).toBeGreaterThan(0n);
+  });
+
+  it('take their parts with them', () => {
+    expect(charged([{ input: 1e15, cacheRead: 1e15, output: 4 }]).usage).toEqual({ input: estimate.input, output: 4 });
+  });
+
+  it('never go down: the larger one counts', () => {
+    expect(charged([{ input: 9, output: 40 }, { input: 9, output: 1 }])).toMatchObject({ usage: { input: 9, output: 40 }, basis: 'usage', suspect: true });
+  });
+
+  it('are flagged where a part is more than its whole, and priced as if it filled it', () => {
+    expect(charged([{ input: 9, cacheRead: 50, output: 4 }])).toMatchObject({ cost: 900n + 8000n, suspect: true });
+  });
+
+  it('are not believed of a call that broke off either', () => {
+    expect(charged([{ input: 1e15 }], 'hello there', 'aborted')).toMatchObject({ usage: estimate, suspect: true });
+  });
+
+  it('are none where they are missing: that is an estimate and no lie', () => {
+    expect(charged([])).toMatchObject({ usage: estimate, basis: 'estimate', suspect: false });
+    expect(charged([{ input: 9 }])).toMatchObject({ usage: { input: 9, output: estimate.output }, basis: 'estimate', suspect: false });
+  });
+});
+
+const figure = fc.oneof(fc.constant(0), fc.nat(200), fc.nat(10_000), fc.maxSafeNat());
+const anyUsage = fc.record({ input: figure, output: figure, cacheRead: figure, reasoning: figure, cacheWrite5m: figure, webSearches: figure }, { requiredKeys: [] });
+
+describe('whatever a vendor tells', () => {
+  it('costs something, and no more than a model can cost for so many bytes', () => {
+    const most = worstCost({ input: bytes + 4096, output: house.model.outputLimit + 4096, candidates: 1 }, house.price);
+    const withTools = worstCost({ input: house.model.contextLength * 8, output: house.model.outputLimit + 4096, candidates: 1 }, house.price);
+    fc.assert(
+      fc.property(fc.array(anyUsage, { maxLength: 4 }), fc.constantFrom('completed' as const, 'aborted' as const), (figures, outcome) => {
+        const { cost } = charged(figures, 'hello there', outcome);
+        expect(cost).toBeGreaterThan(0n);
+        expect(cost).toBeLessThanOrEqual(figures.some(({ webSearches = 0 }) => webSearches > 0) ? withTools : most);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
