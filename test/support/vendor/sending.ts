@@ -29,8 +29,11 @@ function counted(frame: string, tokens = 0): Frame {
   return { bytes: Buffer.from(frame), tokens, event: true };
 }
 
+/** What a scenario does to the events of a stream, whatever they say. */
+type Staging = Pick<Scenario, 'inserts' | 'endlessLine'> & { readonly fail?: { readonly after: number } };
+
 /** Passed a reply's events and what its wire says when it fails; the answer are the frames as the scenario has them. */
-export function* staged(events: Iterable<Told>, scenario: Scenario, failure: (sent: number) => readonly string[]): Generator<Frame> {
+export function* staged(events: Iterable<Told>, scenario: Staging, failure: (sent: number) => readonly string[]): Generator<Frame> {
   const inserts = scenario.inserts ?? [];
   const extra = (place: number | 'end'): Frame[] =>
     inserts.filter(({ before }) => before === place).map(({ frame }) => ({ bytes: Buffer.from(frame), tokens: 0, event: false }));

@@ -3,6 +3,7 @@
  * the padding field the vendor adds, and then whatever the scenario slips in between or breaks off with.
  */
 import type { Frame } from '../delivery.ts';
+import { staged, type Told } from '../sending.ts';
 import { logprobsField, trailer, type Composition } from './composition.ts';
 import type { Scenario, StreamFailure } from './scenario.ts';
 import type { Call, Speech } from './speech.ts';
@@ -114,29 +115,14 @@ function* failure({ as = 'data', error: said }: StreamFailure, { identity }: Com
   yield frame('[DONE]');
 }
 
-function event(text: string, tokens: number): Frame {
-  return { bytes: Buffer.from(text), tokens, event: true };
+function* told(composition: Composition, frame: (data: string) => string): Generator<Told> {
+  for (const { body, tokens } of chunks(composition)) yield { frame: frame(JSON.stringify(body)), tokens };
+  for (let time = 0; time < (composition.scenario.done ?? 1); time += 1) yield { frame: frame('[DONE]'), tokens: 0 };
 }
 
 /** The frames of a streamed reply, in order. */
-export function* streamFrames(composition: Composition): Generator<Frame> {
+export function streamFrames(composition: Composition): Generator<Frame> {
   const { scenario } = composition;
   const frame = scenario.frame ?? plainFrame;
-  const inserts = scenario.inserts ?? [];
-  const extra = (place: number | 'end'): Frame[] =>
-    inserts.filter(({ before }) => before === place).map((insert) => ({ bytes: Buffer.from(insert.frame), tokens: 0, event: false }));
-  let sent = 0;
-  for (const { body, tokens } of chunks(composition)) {
-    yield* extra(sent);
-    if (scenario.fail?.after === sent) break;
-    yield event(frame(JSON.stringify(body)), tokens);
-    sent += 1;
-  }
-  if (scenario.fail) {
-    for (const text of failure(scenario.fail, composition, frame)) yield event(text, 0);
-    return;
-  }
-  yield* extra(sent);
-  for (let time = 0; time < (scenario.done ?? 1); time += 1) yield event(frame('[DONE]'), 0);
-  yield* extra('end');
+  return staged(told(composition, frame), scenario, () => (scenario.fail ? [...failure(scenario.fail, composition, frame)] : []));
 }
