@@ -178,6 +178,33 @@ describe('a key', () => {
     expect((await send(chat(false), order, poor)).status).toBe(200);
   });
 
+  it('stands for a call that was left before its reply: charged for its input, it is not made again', async () => {
+    house.vendor.script(upstream, { hold: 'forever' });
+    const leaving = new AbortController();
+    const asked = start(chat(false), order, house.key, leaving.signal).catch(() => 'left');
+    await expect.poll(calls, { timeout: 10_000 }).toBe(1);
+    leaving.abort();
+    expect(await asked).toBe('left');
+    await house.gateway.ended(before.ends + 1);
+    const cost = await used();
+    expect(cost).toBeGreaterThan(0);
+    const again = await send(chat(false));
+    expect([again.status, JSON.parse(again.text)]).toMatchObject([409, { error: { code: 'outcome_not_kept' } }]);
+    expect(calls()).toBe(1);
+    expect(await used()).toBe(cost);
+  });
+
+  it('stands for a reply that was left when only its last word was missing: it does not pass for whole', async () => {
+    house.vendor.script(upstream, { text: ['One', ' two'], hold: 'forever', holdAfter: 5 });
+    const seen = await leaveAfter(chat(true), '"finish_reason":"stop"');
+    expect(house.gateway.ends.at(-1)).toMatchObject({ type: 'answered', outcome: 'completed' });
+    const again = await send(chat(true));
+    expect(again.text.startsWith(seen)).toBe(true);
+    expect(again.text).toContain('"error"');
+    expect(again.text).not.toContain('[DONE]');
+    expect(calls()).toBe(1);
+  });
+
   it('stands for a reply that the vendor broke off, with its error', async () => {
     house.vendor.script(upstream, { text: ['One', ' two', ' three'], cut: { how: 'rst', events: 2 } });
     const first = await send(chat(true));
