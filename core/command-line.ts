@@ -74,6 +74,7 @@ function addVerb(program: Program, command: Command, gateway: Gateway): void {
     try {
       const result = await command.run(leaf.args, options);
       print(json ? JSON.stringify(result.json) : result.text);
+      if (result.failed) process.exitCode = 1;
     } catch (error) {
       process.stderr.write(`tollgate ${verbs.join(' ')} ${last}: ${error instanceof Error ? error.message : String(error)}\n`);
       process.exitCode = 1;

@@ -64,6 +64,8 @@ export interface Command {
 export interface CommandResult {
   readonly json: unknown;
   readonly text: string;
+  /** Whether what was looked at is not as it should be: printed like a success, with an exit code of 1. */
+  readonly failed?: boolean;
 }
 
 /** Whoever knows keys answers for them here, so that a credential scheme need not know where they are kept. */

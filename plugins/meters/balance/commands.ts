@@ -88,6 +88,15 @@ const usageWork: Work = async (store, _, { csv, ...options }) => {
   return { json: data, text: lines.join('\n') || 'There is no usage.' };
 };
 
+const auditWork: Work = async (store) => {
+  const report = await store.audit();
+  const { ok, entries, accounts, pending, broken, findings } = report;
+  const looked = `${entries} entries of ${accounts} accounts, ${pending} reservations pending`;
+  const lines = findings.map(({ rule, entry, account, message }) => [rule, entry !== undefined && `entry ${entry}`, account, message].filter((part) => part !== false && part !== undefined).join('  '));
+  const text = ok ? `The books are sound: ${looked}.` : [`The books break ${broken} rules: ${looked}.`, ...lines].join('\n');
+  return { json: report, text, failed: !ok };
+};
+
 interface Verb extends Omit<Command, 'run'> {
   readonly work: Work;
 }
@@ -154,6 +163,7 @@ const verbs: readonly Verb[] = [
       return { json: shown, text: balanceLine(shown) };
     },
   },
+  { name: 'audit', description: 'read all books and say where they break a rule; exits with 1 where they do', work: auditWork },
   {
     name: 'usage',
     description: 'show calls, tokens and what they cost, by key, model and day',
