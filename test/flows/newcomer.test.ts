@@ -77,7 +77,7 @@ describe('the command line beside it', () => {
   it('names file, plugin, option and what there is when the configuration is wrong', async () => {
     const { code, errors } = await runVerb(['check'], { ...data, TOLLGATE_CONFIG: 'test/support/wrong.config.ts' });
     expect(code).toBe(1);
-    expect(errors).toMatch(/wrong\.config\.ts: plugin "balance": unknown option "fiel"; it has "file", /);
+    expect(errors).toMatch(/wrong\.config\.ts: plugin "balance": unknown option "fiel"; it has "store", /);
   });
 });
 

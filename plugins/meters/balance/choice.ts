@@ -5,7 +5,9 @@ import { openSqlite } from './sqlite/open.ts';
 import type { GroupListener } from './sqlite/thread.ts';
 import type { Store } from './store.ts';
 
-const missing = 'the address of the database, postgres://user:password@host:5432/name; it holds a password, so read it from the environment';
+/** It holds a password, so it stands in the environment and not in a file. */
+const variable = 'TOLLGATE_LEDGER_URL';
+const addressed = `set ${variable} to the address of the database: postgres://user:password@host:5432/name`;
 
 export const storeOptions = z.discriminatedUnion('kind', [
   z.strictObject({
@@ -15,8 +17,11 @@ export const storeOptions = z.discriminatedUnion('kind', [
   }),
   z.strictObject({
     kind: z.literal('postgres'),
-    /** Never told again, in no log and no error. */
-    url: z.string(missing).refine((url) => /^postgres(ql)?:/.test(url) && URL.canParse(url), missing),
+    /** Read from `TOLLGATE_LEDGER_URL` unless given; told in no log and no error. */
+    url: z
+      .string()
+      .refine((url) => /^postgres(ql)?:/.test(url) && URL.canParse(url), addressed)
+      .prefault(() => process.env[variable] ?? ''),
     /** Connections of each process that read; one more writes. */
     connections: z.int().positive().default(4),
   }),

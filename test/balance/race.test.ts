@@ -1,0 +1,13 @@
+/** A balance for one call and hundreds who want it: `npm run faults` has many more rounds of the same. */
+import { expect, it } from 'vitest';
+import { freshDatabase } from '../support/database.ts';
+import { race } from './race.ts';
+
+it('of 500 calls at once through four gateways on one PostgreSQL, exactly one is made', { timeout: 120_000 }, async () => {
+  const { url, drop } = await freshDatabase();
+  const { rounds, balance, audit } = await race({ store: 'postgres', url, processes: 4, calls: 500, rounds: 1 });
+  expect(rounds).toEqual([{ statuses: { 200: 1, 402: 499 }, reached: 1 }]);
+  expect(balance).toEqual({ total: 1_000_000_000n, used: 1_000_000_000n, pending: 0n });
+  expect(audit).toMatchObject({ ok: true, findings: [] });
+  await drop();
+});

@@ -1,0 +1,111 @@
+/** Many calls at once for a balance that affords one of them, through several gateways that share a ledger. */
+import { rmSync } from 'node:fs';
+import { createServer, type ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Agent, setGlobalDispatcher } from 'undici';
+import { openStore, type StoreOptions } from '../../plugins/meters/balance/choice.ts';
+import { issueKey } from '../../plugins/meters/balance/keys.ts';
+import type { Store } from '../../plugins/meters/balance/store.ts';
+import { makeDataFolder, startProcess } from '../support/process.ts';
+
+const dollar = 1_000_000_000n;
+
+/** Counts who comes, and answers nobody before it is told to. */
+async function startPatientVendor() {
+  const held = new Set<ServerResponse>();
+  let asked = 0;
+  const reply = JSON.stringify({
+    id: 'chatcmpl-1', object: 'chat.completion', created: 1, model: 'one', usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+    choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'Yes.' } }],
+  });
+  const server = createServer((request, response) => {
+    request.resume();
+    asked += 1;
+    held.add(response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  if (typeof address !== 'object' || !address) throw new Error('no port is free');
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    asked: () => asked,
+    answer() {
+      for (const response of held) response.writeHead(200, { 'content-type': 'application/json' }).end(reply);
+      held.clear();
+    },
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+export interface Round {
+  /** How many calls ended with each status, and how many reached the vendor. */
+  readonly statuses: Readonly<Record<number, number>>;
+  readonly reached: number;
+}
+
+export interface RaceOptions {
+  readonly store: StoreOptions['kind'];
+  /** Of the database, for `postgres`. */
+  readonly url?: string;
+  readonly processes: number;
+  readonly calls: number;
+  readonly rounds: number;
+}
+
+export interface Race {
+  readonly rounds: readonly Round[];
+  readonly balance: Awaited<ReturnType<Store['balance']>>;
+  readonly audit: Awaited<ReturnType<Store['audit']>>;
+}
+
+/** Runs a race; each round has a dollar of new credit, which is what one call costs. */
+export async function race({ store: kind, url = '', processes, calls, rounds }: RaceOptions): Promise<Race> {
+  setGlobalDispatcher(new Agent({ connections: calls, bodyTimeout: 0, headersTimeout: 0 }));
+  const folder = makeDataFolder();
+  const vendor = await startPatientVendor();
+  const store = await openStore(kind === 'postgres' ? { kind, url, connections: 1 } : { kind }, folder);
+  await store.createAccount({ name: 'racer', at: 1 });
+  const key = await issueKey(store, { name: 'race', account: 'racer' });
+  const environment = {
+    TOLLGATE_CONFIG: 'test/balance/race.config.ts', TOLLGATE_DATA: folder, TOLLGATE_LEDGER_URL: url,
+    RACE_STORE: kind, RACE_KEY: 'vendor', RACE_BASE_URL: vendor.url,
+  };
+  const gateways = await Promise.all(Array.from({ length: processes }, () => startProcess(environment)));
+  try {
+    const ran: Round[] = [];
+    for (let round = 0; round < rounds; round += 1) {
+      await store.credit({ account: 'racer', amount: dollar, kind: 'bonus', reference: `round ${round}`, at: 1 });
+      ran.push(await runRound(gateways.map((gateway) => gateway.url), key?.secret ?? '', calls, vendor));
+    }
+    return { rounds: ran, balance: await store.balance('racer'), audit: await store.audit() };
+  } finally {
+    await Promise.all(gateways.map((gateway) => gateway.stop('SIGTERM')));
+    await store.close();
+    await vendor.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function runRound(urls: readonly string[], key: string, calls: number, vendor: Awaited<ReturnType<typeof startPatientVendor>>): Promise<Round> {
+  const before = vendor.asked();
+  const statuses: Record<number, number> = {};
+  let answered = 0;
+  const asked = Array.from({ length: calls }, async (_, index) => {
+    const response = await fetch(`${urls[index % urls.length]}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'race/one', messages: [{ role: 'user', content: 'Am I the one?' }] }),
+    });
+    await response.arrayBuffer();
+    statuses[response.status] = (statuses[response.status] ?? 0) + 1;
+    answered += 1;
+  });
+  // All are answered but those the vendor has: more than one of them would be one too many.
+  while (answered + vendor.asked() - before < calls) await sleep(10);
+  vendor.answer();
+  await Promise.all(asked);
+  return { statuses, reached: vendor.asked() - before };
+}
