@@ -9,6 +9,7 @@ import { googleApiKey } from './plugins/auth/google-api-key.ts';
 import { balance } from './plugins/meters/balance/index.ts';
 import { admin } from './plugins/operations/admin/index.ts';
 import { callLog } from './plugins/operations/call-log.ts';
+import { calls } from './plugins/operations/calls.ts';
 import { overload } from './plugins/operations/overload.ts';
 import { prometheus } from './plugins/operations/prometheus.ts';
 import { chatCompletions } from './plugins/protocols/chat-completions/index.ts';
@@ -28,7 +29,14 @@ import { openrouter } from './plugins/providers/openrouter.ts';
 import { together } from './plugins/providers/together.ts';
 import { vllm } from './plugins/providers/vllm.ts';
 import { xai } from './plugins/providers/xai.ts';
+import { affinity } from './plugins/routing/affinity.ts';
+import { balanced } from './plugins/routing/balanced.ts';
+import { cost } from './plugins/routing/cost.ts';
+import { health } from './plugins/routing/health.ts';
+import { keys } from './plugins/routing/keys.ts';
+import { latency } from './plugins/routing/latency.ts';
 import { preferences } from './plugins/routing/preferences.ts';
+import { throughput } from './plugins/routing/throughput.ts';
 
 const { PORT, HOST, TOLLGATE_ADMIN_HOST, TOLLGATE_ADMIN_PORT, TOLLGATE_DATA, TOLLGATE_FIRST_BYTE_TIMEOUT, TOLLGATE_TOP_UP_SECRET } = process.env;
 const port = PORT ? Number(PORT) : 8787;
@@ -64,12 +72,21 @@ export default defineConfig({
     ollama({ free: true }),
     vllm({ free: true }),
     demo(),
-    // The `provider` object of a request.
+    // The `provider` object of a request, and the ways to choose it can ask for; `byDefault` is for calls that ask for none.
     preferences(),
+    cost(),
+    latency(),
+    throughput(),
+    balanced(),
+    // Keys of one provider take turns, what fails is not asked, and conversations go where their cache is.
+    keys(),
+    health(),
+    affinity(),
     // Who pays, and who watches.
     balance({ topUps: TOLLGATE_TOP_UP_SECRET === undefined ? undefined : { secret: TOLLGATE_TOP_UP_SECRET } }),
     prometheus(),
     callLog(),
+    calls(),
     // Turns new calls away before the gateway is of no use to anyone.
     overload(),
     // The operators' door, at the next port unless another is named.

@@ -29,8 +29,9 @@ const text = JSON.stringify({ model: 'm', messages: [{ role: 'system', content: 
 const request = { method: 'POST', url: 'http://vendor.invalid', headers: {}, body: '' } as const;
 
 function catalogue(): Target[][] {
+  const hosts = Array.from({ length: providers }, (_, index) => targetAt(`provider-${index}`).provider);
   return Array.from({ length: models }, (_, model) =>
-    Array.from({ length: providers }, (_none, provider) => targetAt(`provider-${provider}`, { id: `house/model-${model}`, price: { input: `0.${provider + 1}`, output: '2' } })),
+    hosts.map((provider, index) => ({ ...targetAt(provider.name, { id: `house/model-${model}`, price: { input: `0.${index + 1}`, output: '2' } }), provider })),
   );
 }
 

@@ -54,7 +54,7 @@ export function narrow(grant: Grant, planned: Planned, { quote, amount }: Extrac
   const isLowered = amount < worstCost(bound, first.price) && affordable < bound.output;
   const outputLimit = isLowered ? affordable : grant.outputLimit;
   const targets = [first, ...rest.filter((target) => worstCost(boundOf(planned, outputLimit, target), target.price) <= amount)];
-  return outputLimit === undefined ? { targets } : { targets, outputLimit };
+  return { ...grant, targets, ...(outputLimit === undefined ? {} : { outputLimit }) };
 }
 
 /** The refusal of a call that no quote of is affordable. */

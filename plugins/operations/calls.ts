@@ -1,0 +1,114 @@
+/**
+ * `GET /v1/calls/{id}`: what became of a call, by the id its reply carried in `x-request-id`, for the key that made
+ * it. Every attempt is told, and all that was lost on the way, where a header holds only so much of it. The last calls
+ * are kept in memory, the oldest are forgotten; prompts and replies are not kept at all.
+ */
+import { LRUCache } from 'lru-cache';
+import { z } from 'zod';
+import { definePlugin, formatUsd, GatewayError, toGatewayError, type Attempt, type End, type Loss, type Principal, type Routed } from '../../core/index.ts';
+import { encodeError } from '../shared/openai-error.ts';
+
+const options = z.strictObject({
+  /** How many calls are remembered. */
+  most: z.int().positive().default(10_000),
+});
+
+/** Losses told of one attempt or reply; a hostile request could have thousands. */
+const mostLosses = 200;
+
+interface Kept {
+  readonly key: string;
+  readonly body: object;
+}
+
+type Calls = LRUCache<string, Kept>;
+
+function lossesOf(losses: readonly Loss[]): object {
+  const told = losses.slice(0, mostLosses).map(({ path, reason, code }) => ({ path: path.slice(0, 200), reason, code }));
+  return losses.length > mostLosses ? { losses: told, losses_omitted: losses.length - mostLosses } : { losses: told };
+}
+
+function milliseconds(value: number | undefined): number | null {
+  return value === undefined ? null : Math.round(value);
+}
+
+function attemptOf({ target, number, status, sent, firstEventAfter, duration, error, losses }: Attempt, cost: bigint): object {
+  const { name, credential } = target.provider;
+  return {
+    number,
+    provider: name,
+    ...(credential === undefined ? {} : { key: credential }),
+    model: target.model.id,
+    outcome: error?.code ?? 'completed',
+    ...(error ? { message: error.message } : {}),
+    sent,
+    status: status ?? null,
+    first_event_ms: milliseconds(firstEventAfter),
+    duration_ms: milliseconds(duration),
+    cost: formatUsd(cost),
+    ...lossesOf(losses),
+  };
+}
+
+/** Where the call could have gone and was not allowed to, for it could have cost more there than was reserved. */
+function notGranted({ targets, grant }: Routed): object {
+  const left = targets.filter((target) => !grant.targets.includes(target)).map(({ provider, model }) => ({ provider: provider.name, model: model.id }));
+  return left.length > 0 ? { not_granted: left } : {};
+}
+
+function bodyOf(end: End): object {
+  const { exchange, attempts, type } = end;
+  const isAnswer = type === 'answered' || type === 'failed';
+  const charge = isAnswer ? end.charge : undefined;
+  const answering = isAnswer ? end.exchange.attempt : undefined;
+  return {
+    id: exchange.id,
+    object: 'call',
+    created: Math.floor(exchange.receivedAt / 1000),
+    protocol: exchange.family,
+    operation: exchange.operation,
+    stream: exchange.call?.stream ?? false,
+    model: exchange.call?.model ?? null,
+    outcome: type === 'answered' ? end.outcome : type,
+    error: type === 'replayed' || !end.error ? null : { code: end.error.code, message: end.error.message },
+    provider: type === 'answered' ? (answering?.target.provider.name ?? null) : null,
+    answered_by: type === 'answered' ? (answering?.target.model.id ?? null) : null,
+    duration_ms: Math.round(end.duration),
+    cost: formatUsd(charge?.cost ?? 0n),
+    cost_basis: charge?.basis ?? 'none',
+    usage: charge?.usage ?? {},
+    ...lossesOf(end.losses),
+    ...(isAnswer ? notGranted(end.exchange) : {}),
+    attempts: attempts.map((attempt) => attemptOf(attempt, attempt === answering ? (charge?.cost ?? 0n) : 0n)),
+  };
+}
+
+function find(calls: Calls, id: string, { key }: Principal): Kept {
+  const kept = calls.get(id);
+  // A call of somebody else's is not told from one that was never made.
+  if (kept?.key === key) return kept;
+  throw new GatewayError('not_found', `No call "${id.slice(0, 100)}" of this key is remembered.`, { param: 'id' });
+}
+
+export const calls = definePlugin({
+  name: 'calls',
+  options,
+  apply({ hooks, routes, resource }, { most }) {
+    let kept: Calls = new LRUCache({ max: most });
+    hooks.ready.tapPromise('calls', async () => {
+      kept = await resource('calls', { most }, () => kept, () => undefined);
+    });
+    hooks.observe.tapPromise('calls', async (end) => {
+      const { id, principal } = end.exchange;
+      if (principal) kept.set(id, { key: principal.key, body: bodyOf(end) });
+    });
+    routes.add({
+      name: 'calls',
+      method: 'GET',
+      path: '/v1/calls/:id',
+      access: 'user',
+      errors: (error) => encodeError(toGatewayError(error)),
+      handle: async ({ params: { id = '' } }, principal) => ({ status: 200, headers: { 'cache-control': 'no-store' }, body: find(kept, id, principal).body }),
+    });
+  },
+});
