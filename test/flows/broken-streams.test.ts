@@ -1,0 +1,106 @@
+/**
+ * A vendor that breaks off or talks nonsense at any event of its stream, between every client and every wire: the
+ * client is told by its own protocol's error, and never by anything that means success.
+ */
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
+import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
+import { messages } from '../../plugins/protocols/messages/index.ts';
+import { responses } from '../../plugins/protocols/responses/index.ts';
+import { fold, decodeAll, readStream } from '../contract/replies.ts';
+import { families, readCall, wires, type Wire } from '../support/families.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { dataOf, isObject, type Json } from '../support/listen.ts';
+import { addressOf, modelOf, openQuartet } from '../support/quartet.ts';
+import { openDoor, tappedVendor } from '../support/tapped-vendor.ts';
+import { least } from '../matrix/spelling.ts';
+
+const cases: Readonly<Record<Wire, readonly string[]>> = {
+  'chat-completions': ['text', 'parallel-tool-calls'],
+  responses: ['text', 'parallel-tool-calls'],
+  messages: ['text', 'thinking'],
+  'generate-content': ['text', 'tool-calls'],
+};
+
+/** The blocks of a golden stream, each with its blank line. */
+function blocksOf(wire: Wire, name: string): string[] {
+  const text = readFileSync(new URL(`../golden/${wire}/${name}/reply.sse`, import.meta.url), 'utf8');
+  return text.split(/(?<=\r?\n\r?\n)/).filter((block) => block.trim() !== '');
+}
+
+let gateway: TestGateway;
+let told = '';
+beforeAll(async () => {
+  const houses = wires.map((wire) => tappedVendor(`${wire}-house`, [wire], () => ({ text: told }), { id: `house/${wire}`, outputLimit: 100_000, contextLength: 1_000_000 }));
+  gateway = await startGateway({ plugins: [openDoor, chatCompletions(), responses(), messages(), generateContent(), ...houses] });
+});
+afterAll(() => gateway.close());
+
+/** What a client gets of a stream. */
+async function streamed(client: Wire, wire: Wire, stream: string): Promise<{ readonly status: number; readonly text: string }> {
+  told = stream;
+  const model = `house/${wire}`;
+  const response = await fetch(gateway.url + addressOf(client, model, true), {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'anthropic-version': '2023-06-01' },
+    body: JSON.stringify({ ...(client === 'generate-content' ? {} : { model, stream: true }), ...least[client] }),
+  });
+  return { status: response.status, text: await response.text() };
+}
+
+/** What a client would take for success. The streams of responses all end with `[DONE]`, failed ones too. */
+const successes: Readonly<Record<Wire, (text: string, events: readonly Json[]) => boolean>> = {
+  'chat-completions': (text) => text.includes('[DONE]'),
+  responses: (_text, events) => events.some(({ type }) => type === 'response.completed' || type === 'response.incomplete'),
+  messages: (_text, events) => events.some(({ type }) => type === 'message_stop'),
+  'generate-content': (_text, events) => !isObject(events.at(-1)?.['error']),
+};
+
+/** Throws unless a client takes what it got for a failure. */
+function expectFailure(client: Wire, { status, text }: { readonly status: number; readonly text: string }, place: string): void {
+  if (status !== 200) {
+    expect(status, place).toBeGreaterThanOrEqual(500);
+    const body: unknown = JSON.parse(text);
+    return expect(isObject(body) && isObject(body['error']), place).toBe(true);
+  }
+  const { complete, error } = fold(decodeAll(families[client].protocol.upstream.decodeEvents(readCall(client, { model: 'a/b', ...least[client] }, true)), readStream(Buffer.from(text))));
+  expect([complete, error !== undefined], `${place}\n${text}`).toEqual([false, true]);
+  expect(successes[client](text, dataOf(text)), `${place}\n${text}`).toBe(false);
+}
+
+const pairs = wires.flatMap((client) => wires.map((wire): [client: Wire, wire: Wire] => [client, wire]));
+
+describe.each(pairs)('a %s client and a %s vendor', (client, wire) => {
+  it.each(cases[wire])('%s that breaks off after any event is told as broken', async (name) => {
+    const blocks = blocksOf(wire, name);
+    let whole = 0;
+    for (let length = 0; length <= blocks.length; length += 1) {
+      const decoded = fold(decodeAll(families[wire].protocol.upstream.decodeEvents(readCall(wire, { model: 'a/b', ...least[wire] }, true)), readStream(Buffer.from(blocks.slice(0, length).join('')))));
+      if (decoded.complete) whole += 1;
+      else expectFailure(client, await streamed(client, wire, blocks.slice(0, length).join('')), `${name} after ${length} events`);
+    }
+    expect(whole).toBeGreaterThan(0);
+  });
+
+  it.each(cases[wire])('%s with garbage in place of any event is told as broken', async (name) => {
+    const blocks = blocksOf(wire, name);
+    for (let index = 0; index < blocks.length - 2; index += 1) {
+      const event = /^event: .*$/m.exec(blocks[index] ?? '')?.[0];
+      const garbage = `${event === undefined ? '' : `${event}\n`}data: {"choices":[{]\n\n`;
+      expectFailure(client, await streamed(client, wire, blocks.with(index, garbage).join('')), `${name}, garbage in place of event ${index}`);
+    }
+  });
+});
+
+it.each(wires)('a line of %s that never ends is cut off, and the vendor is left', { timeout: 60_000 }, async (wire) => {
+  const quartet = await openQuartet();
+  const { id, upstream } = modelOf(wire);
+  const before = process.memoryUsage().rss;
+  const endless = wire === 'chat-completions' ? { inserts: [{ before: 2, frame: `data: ${'x'.repeat(70 * 1024 * 1024)}` }] } : { endlessLine: 2 };
+  quartet.vendors[wire].script(upstream, { text: ['one ', 'two ', 'three'], ...endless });
+  expectFailure(wire, await quartet.ask(wire, id, least[wire], true), `an endless line of ${wire}`);
+  await expect.poll(() => quartet.vendors[wire].requests.at(-1)?.closedByPeerAt, { timeout: 10_000 }).toBeDefined();
+  expect(process.memoryUsage().rss - before).toBeLessThan(1_000_000_000);
+  await quartet.close();
+});
