@@ -165,9 +165,19 @@ describe('a client of Google and another vendor', () => {
 
   it('are told by their own names what the other wire cannot say', async () => {
     house.vendor.script('gpt-4o-mini', { text: ['Hi.'] });
-    const response = await post('openai/gpt-4o-mini:generateContent', { contents, safety_settings: [{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'OFF' }], generation_config: { top_k: 4, enable_affective: true }, cachedContent: 'cachedContents/x' });
+    const response = await post('openai/gpt-4o-mini:generateContent', { contents, safety_settings: [{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'OFF' }], generation_config: { top_k: 4, enable_affective: true } });
     const dropped = response.headers.get('x-tollgate-dropped')?.split(',') ?? [];
-    expect(dropped.toSorted()).toEqual(['cachedContent', 'generationConfig.enable_affective', 'generationConfig.topK', 'safetySettings']);
+    expect(dropped.toSorted()).toEqual(['generationConfig.enable_affective', 'generationConfig.topK', 'safetySettings']);
+  });
+
+  it('are refused where the prompt is one that Google keeps', async () => {
+    const response = await post('openai/gpt-4o-mini:generateContent', { contents, cachedContent: 'cachedContents/x' });
+    expect([response.status, await response.json()]).toMatchObject([400, { error: { status: 'INVALID_ARGUMENT', message: expect.stringContaining('cachedContent') } }]);
+  });
+
+  it.each(['embedContent', 'batchGenerateContent'])('are told in the words of Google that there is no %s', async (method) => {
+    const response = await post(`openai/gpt-4o-mini:${method}`, { contents });
+    expect([response.status, await response.json()]).toMatchObject([404, { error: { code: 404, status: 'NOT_FOUND', message: expect.stringContaining(method) } }]);
   });
 
   it('are given an estimate where the vendor has no count, and told that it is one', async () => {

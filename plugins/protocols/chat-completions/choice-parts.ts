@@ -10,7 +10,7 @@ import { encodeAnnotation } from './annotations.ts';
 import { bag, protocolName } from './bag.ts';
 import { makeCallId } from './call-id.ts';
 import { encodeFinish, isApproximated } from './finish.ts';
-import { envelopeDetails } from './reasoning.ts';
+import { envelopeDetails, ofText } from './reasoning.ts';
 
 export interface ChoicePart {
   readonly candidate: number;
@@ -140,6 +140,7 @@ export class ChoiceParts {
     if (!block) return undefined;
     const { start, text, call } = block;
     if (start.kind === 'image') {
+      if (opaque.length > 0) this.#context.lost?.('image.opaque', 'chat-completions has no place for what seals it');
       const url = bag.fields(start)['url'] ?? `data:${start.mediaType ?? 'image/png'};base64,${text}`;
       return { candidate: index, delta: { images: [{ type: 'image_url', image_url: { url } }] } };
     }
@@ -148,9 +149,13 @@ export class ChoiceParts {
       const signatures = Object.fromEntries(opaque.map((state) => [state.vendor, { thought_signature: seal(state) }]));
       return { candidate: index, delta: { tool_calls: [{ index: call, extra_content: signatures }] } };
     }
-    if (start.kind !== 'reasoning') return undefined;
+    if (start.kind !== 'reasoning' && start.kind !== 'text') {
+      this.#context.lost?.(`${start.kind}.opaque`, 'chat-completions has no place for what seals it');
+      return undefined;
+    }
     const candidate = this.#candidate(index);
-    const details = envelopeDetails({ text, opaque }, candidate.entries);
+    // What seals text travels beside the thoughts, and says so.
+    const details = start.kind === 'reasoning' ? envelopeDetails({ text, opaque }, candidate.entries) : envelopeDetails({ text: '', opaque: opaque.map(ofText) }, candidate.entries);
     candidate.entries += 1;
     return { candidate: index, delta: { reasoning_details: details } };
   }

@@ -48,6 +48,8 @@ function decodeAssistant(message: WireAssistantMessage, index: number): Turn {
   const at = `messages[${index}]`;
   const reasoning = readReasoning(message, at);
   const blocks: Block[] = [...reasoning.blocks, ...decodeContent(message.content ?? [], `${at}.content`)];
+  const sealed = blocks.findLast((block) => block.type === 'text');
+  if (sealed && reasoning.text?.length) sealed.opaque = [...reasoning.text];
   if (typeof message.refusal === 'string') blocks.push({ type: 'refusal', text: message.refusal, at: `${at}.refusal`, ...bag.keep({}, ['field']) });
   for (const [position, call] of message.tool_calls?.entries() ?? []) blocks.push({ ...decodeCall(call), at: `${at}.tool_calls[${position}]` });
   if (message.function_call) {

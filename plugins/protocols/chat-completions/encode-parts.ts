@@ -40,6 +40,7 @@ function cacheMark({ cache }: ContentBlock, path: string, { own, marks, lose }: 
 
 /** One part of a message's content; undefined where it is lost. */
 export function encodePart(block: ContentBlock, path: string, encoding: Encoding): Fields | undefined {
+  if (block.opaque?.length) encoding.lose(`${path}.opaque`, 'sealed state is only given back to the vendor it came from', 'state');
   const wire = block.type === 'text' ? { type: 'text', text: block.text } : encodeMedia(block, path, encoding);
   return wire && overlay(bag.fields(block), { ...wire, prompt_cache_breakpoint: cacheMark(block, path, encoding) });
 }

@@ -87,22 +87,36 @@ export function envelopeDetails(thought: Thought, index: number): Fields[] {
   return writeDetails(thought, () => ({ index }), seal);
 }
 
+const textMark = ' of text';
+
+/** State that belongs to the text of the answer and not to the thoughts it stands among. */
+export function ofText(opaque: Opaque): Opaque {
+  return { ...opaque, kind: opaque.kind + textMark };
+}
+
 const textFields = ['reasoning_content', 'reasoning'] as const;
 const detailsField = 'reasoning_details';
 
 /** The reasoning of an assistant's message as blocks, and the fields they were read from. */
-export function readReasoning(message: Fields, at: string): { blocks: ReasoningBlock[]; read: readonly string[] } {
+export function readReasoning(message: Fields, at: string): { blocks: ReasoningBlock[]; text?: readonly Opaque[]; read: readonly string[] } {
   const details = message[detailsField];
   if (Array.isArray(details) && details.length > 0) {
     const entries: unknown[] = details;
     // The entries we wrote hold the text as well; a vendor's may differ from it, and both are kept.
     const ours = entries.some((entry) => isObject(entry) && readDetail(entry).enveloped);
-    return { blocks: readEntries(entries, `${at}.${detailsField}`), read: ours ? [detailsField, ...textFields] : [detailsField] };
+    return { ...apart(readEntries(entries, `${at}.${detailsField}`)), read: ours ? [detailsField, ...textFields] : [detailsField] };
   }
   const field = textFields.find((name) => typeof message[name] === 'string');
   const text = field && textOf(message[field]);
   if (field === undefined || text === undefined) return { blocks: [], read: [] };
   return { blocks: [{ type: 'reasoning', text, at: `${at}.${field}`, ...bag.keep({}, [field]) }], read: [field] };
+}
+
+/** The thoughts, and the state of the text that came with them. */
+function apart(blocks: readonly ReasoningBlock[]): { blocks: ReasoningBlock[]; text: readonly Opaque[] } {
+  const isText = ({ opaque = [] }: ReasoningBlock): boolean => opaque.some(({ kind }) => kind.endsWith(textMark));
+  const text = blocks.filter(isText).flatMap(({ opaque = [] }) => opaque);
+  return { blocks: blocks.filter((block) => !isText(block)), text: text.map((state) => ({ ...state, kind: state.kind.slice(0, -textMark.length) })) };
 }
 
 function readEntries(details: readonly unknown[], path: string): ReasoningBlock[] {

@@ -18,6 +18,7 @@ export function encodeBlock(block: Block, path: string, encoding: Encoding): Fie
     case 'text':
       return encodeText(block, path, encoding);
     case 'media':
+      loseSeal(block, path, encoding);
       return marked(block, path, encoding, encodeMedia(block, path, encoding));
     case 'refusal':
       return encodeText({ ...block, type: 'text' }, path, encoding);
@@ -38,9 +39,14 @@ function marked(block: Block, path: string, { mark }: Encoding, wire: Fields): F
   return [overlay(bag.fields(block), { ...wire, cache_control: mark(block.cache, path) })];
 }
 
+/** This wire seals thoughts alone: what another vendor sealed of anything else has no place in it. */
+function loseSeal({ opaque = [] }: Of<'text' | 'media' | 'tool-call'>, path: string, { lose }: Encoding): void {
+  if (opaque.length > 0) lose(`${path}.opaque`, 'sealed state is only given back to the vendor it came from', 'state');
+}
+
 /** The vendor refuses text that is empty or nothing but space. */
 export function encodeText(block: Of<'text'>, path: string, encoding: Encoding): Fields[] {
-  if (block.opaque) encoding.lose(`${path}.opaque`, 'sealed state is only given back to the vendor it came from', 'state');
+  loseSeal(block, path, encoding);
   if (block.text.trim() !== '') return marked(block, path, encoding, { type: 'text', text: block.text });
   if (block.cache) encoding.lose(`${path}.cache`, 'an empty text cannot be marked');
   return [];
@@ -63,10 +69,11 @@ function encodeReasoning(block: Of<'reasoning'>, path: string, { own, owner, los
   );
 }
 
-function encodeCall(block: Of<'tool-call'>, path: string, { lose, owner }: Encoding): Fields {
-  const { id, name, arguments: text, custom, namespace, opaque = [] } = block;
+function encodeCall(block: Of<'tool-call'>, path: string, encoding: Encoding): Fields {
+  const { lose } = encoding;
+  const { id, name, arguments: text, custom, namespace } = block;
   if (namespace !== undefined) lose(`${path}.namespace`, 'messages has no namespaces for tools');
-  if (opaque.some(({ vendor }) => vendor !== owner)) lose(`${path}.opaque`, 'sealed state is only given back to the vendor it came from', 'state');
+  loseSeal(block, path, encoding);
   const parsed = custom ? { input: text } : argumentsObject(text);
   if (!parsed) lose(`${path}.arguments`, 'no JSON object; sent as text in "_raw"', 'approximated');
   return { type: 'tool_use', id: fitCallId(id), name: fitName(name), input: parsed ?? { _raw: text } };
