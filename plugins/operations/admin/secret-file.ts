@@ -35,6 +35,16 @@ export function readSecret(file: string): string {
   if (secret.length < shortest || /\s/.test(secret)) {
     throw new Error(`${file} has to hold a secret of at least ${shortest} characters in one word; delete the file to have one made`);
   }
-  if ((statSync(file).mode & 0o077) !== 0) chmodSync(file, ownerOnly);
+  close(file);
   return secret;
+}
+
+/** Takes the file away from others' eyes. One that is mounted and cannot be changed is as its owner wants it. */
+function close(file: string): void {
+  if ((statSync(file).mode & 0o077) === 0) return;
+  try {
+    chmodSync(file, ownerOnly);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && (error.code === 'EROFS' || error.code === 'EPERM'))) throw error;
+  }
 }
