@@ -154,8 +154,8 @@ describe('the vendor takes', () => {
   });
 
   it('calls of earlier turns without signatures, and media in responses', async () => {
-    const parts = [{ inlineData: { mimeType: 'image/png', data: pixel } }];
-    const earlier = said(turn('model', called()), turn('user', answered('find', { parts })), turn('model', { text: 'a' }), user);
+    const parts = [{ inlineData: { mimeType: 'image/png', data: pixel, displayName: 'a.png' } }];
+    const earlier = said(turn('model', called()), turn('user', answered('find', { parts, response: { picture: { $ref: 'a.png' } } })), turn('model', { text: 'a' }), user);
     expect(await call(earlier, { path: address(current) })).toMatchObject({ status: 200 });
   });
 

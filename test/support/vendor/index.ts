@@ -96,8 +96,10 @@ export interface Vendors {
   close(): Promise<void>;
 }
 
-export async function startVendors(): Promise<Vendors> {
-  const [openai, anthropic, google, deepseek] = await Promise.all([startOpenaiVendor(), startMessagesVendor(), startGenerateContentVendor(), startDeepseekVendor()]);
+export async function startVendors(options: Pick<StageOptions, 'vouched'> = {}): Promise<Vendors> {
+  const [openai, anthropic, google, deepseek] = await Promise.all([
+    startOpenaiVendor(options), startMessagesVendor(options), startGenerateContentVendor(options), startDeepseekVendor(),
+  ]);
   const all = [openai, anthropic, google, deepseek];
   return {
     openai, anthropic, google, deepseek,

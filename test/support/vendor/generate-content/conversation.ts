@@ -52,16 +52,18 @@ function responseParts(contents: readonly Content[], { generation }: GeminiFacts
   for (const { name, response, parts } of contents.flatMap(responsesOf)) {
     if (!name) return 'GenerateContentRequest.contents: function_response.name: Name cannot be empty.';
     if (!response) return `Function response of '${name}' has no response.`;
-    if (holdsReference(response)) return `The function response of '${name}' references a part that was not provided.`;
+    const shown = parts.flatMap(({ inlineData, fileData }) => [inlineData?.['displayName'], fileData?.['displayName']]);
+    if (refersBeyond(response, shown)) return `The function response of '${name}' references a part that was not provided.`;
     if (parts.length && generation < 3) return 'Multimodal function response is not supported for this model.';
   }
   return undefined;
 }
 
-/** `$ref` in a response means a medium beside it. */
-function holdsReference(value: unknown): boolean {
-  if (Array.isArray(value)) return value.some(holdsReference);
-  return isObject(value) && (Object.hasOwn(value, '$ref') || Object.values(value).some(holdsReference));
+/** `$ref` in a response names a medium beside it; whether one is named that is not there. */
+function refersBeyond(value: unknown, shown: readonly unknown[]): boolean {
+  if (Array.isArray(value)) return value.some((inner) => refersBeyond(inner, shown));
+  if (!isObject(value)) return false;
+  return (Object.hasOwn(value, '$ref') && !shown.includes(value['$ref'])) || Object.values(value).some((inner) => refersBeyond(inner, shown));
 }
 
 function signatures(contents: readonly Content[], seals: Seals): string | undefined {

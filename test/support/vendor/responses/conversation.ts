@@ -31,6 +31,7 @@ function typeOf(item: InputItem): string {
 }
 
 function callIdOf(item: InputItem): string | undefined {
+  if (item.type === 'local_shell_call_output') return item.id;
   return 'call_id' in item ? item.call_id : undefined;
 }
 

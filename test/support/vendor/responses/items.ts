@@ -82,7 +82,8 @@ const other = z.discriminatedUnion('type', [
     type: z.literal('code_interpreter_call'), id: idOf('ci'), status: z.string(), container_id: z.string(), code: z.string().nullable(), outputs: z.array(z.unknown()).nullish(),
   }),
   z.strictObject({ type: z.literal('local_shell_call'), id: idOf('lsh'), call_id: callId, action: z.looseObject({ type: z.literal('exec') }), status }),
-  z.strictObject({ type: z.literal('local_shell_call_output'), id: idOf('lsh'), call_id: callId.optional(), output: z.string(), status }),
+  // Its `id` is the call's.
+  z.strictObject({ type: z.literal('local_shell_call_output'), id: callId, output: z.string(), status }),
   z.strictObject({ type: z.literal('compaction'), id: idOf('cmp'), encrypted_content: z.string() }),
   z.strictObject({ type: z.literal('item_reference'), id: z.string() }),
 ]);
