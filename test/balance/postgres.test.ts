@@ -9,7 +9,7 @@ import { startCable, type Cable } from '../support/cable.ts';
 import { freshDatabase } from '../support/database.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { price, quote, settlement } from './calls.ts';
-import { inDatabase, openFresh, readBooks, startHolder, type OpenedDatabase } from './postgres-database.ts';
+import { inDatabase, openFresh, startHolder, type OpenedDatabase } from './postgres-database.ts';
 
 testStore('PostgreSQL', () => openFresh());
 
@@ -132,7 +132,7 @@ describe('a network that fails', () => {
     expect(await store.balance('a')).toEqual({ total: 1000n, used: 0n, pending: 0n });
   });
 
-  it('gives back what was reserved for a call that was told it was not', async () => {
+  it('leaves nothing to come late: once it is over, what was reserved without an answer can be given back', async () => {
     const { cable, store, url } = await wired();
     cable.holdAfter('batch commit');
     const asked = store.reserve(request('r1', 'a'));
@@ -142,9 +142,8 @@ describe('a network that fails', () => {
     cable.release();
     await expect(asked).rejects.toMatchObject(refused);
     await recovered(store);
+    expect(await store.settle(settlement('r1', undefined))).toEqual({ status: 'voided' });
     expect(await store.balance('a')).toEqual({ total: 1000n, used: 0n, pending: 0n });
-    const { entries } = await readBooks(url);
-    expect(entries.map(({ kind, reason }) => [kind, reason])).toEqual([['credit', undefined], ['reserve', undefined], ['void', 'ledger_unavailable']]);
   });
 
   it('settles once where the answer of the first try was lost', async () => {
@@ -160,6 +159,18 @@ describe('a network that fails', () => {
     await recovered(store);
     expect(await store.settle(settlement('r1', 4n))).toEqual({ status: 'already_posted' });
     expect(await store.balance('a')).toEqual({ total: 1000n, used: 4n, pending: 0n });
+  });
+});
+
+describe('a server that became a standby', () => {
+  it('is left for the one that can be written to', async () => {
+    const { store, url } = await open();
+    const name = new URL(url).pathname.slice(1);
+    await inDatabase(url, `ALTER DATABASE ${name} SET default_transaction_read_only = on`);
+    await inDatabase(url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'tollgate %' AND datname = current_database()");
+    await expect.poll(() => store.reserve(request('r1', 'a')).catch((error: unknown) => error), { timeout: 20_000 }).toMatchObject({ details: { cause: { code: '25006' } } });
+    await inDatabase(new URL('/postgres', url).href, `ALTER DATABASE ${name} RESET default_transaction_read_only`);
+    await expect.poll(() => store.reserve(request('r1', 'a')).catch((error: unknown) => error), { timeout: 20_000 }).toMatchObject({ status: 'reserved' });
   });
 });
 

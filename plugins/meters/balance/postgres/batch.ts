@@ -6,7 +6,7 @@ import type { Client } from 'pg';
 import type { Answer, Argument, Operation, OperationName } from '../operations.ts';
 import { Calls } from './calls.ts';
 import { sweep } from './claims.ts';
-import { isUnsure, queryOn, statements, type Query } from './connection.ts';
+import { queryOn, statements, type Query } from './connection.ts';
 import { beat, expire, recover } from './owners.ts';
 import { changeKey, createAccount, createKey, credit, rotateKey } from './people.ts';
 
@@ -37,17 +37,6 @@ const handlers: { readonly [Name in Seldom]: Handler<Name> } = {
     await query(sql.addPrice, [version, rates, at]);
   },
 };
-
-/** The transaction failed, and nothing of it was written; or, where `isUnsure`, its end was asked for and nobody knows. */
-export class BatchError extends Error {
-  override readonly name = 'BatchError';
-  readonly isUnsure: boolean;
-
-  constructor(cause: unknown, isUnsure: boolean) {
-    super('a batch was not written', { cause });
-    this.isUnsure = isUnsure;
-  }
-}
 
 function isCall(operation: Write): operation is Operation<CallName> {
   return operation.name === 'reserve' || operation.name === 'settle';
@@ -84,37 +73,27 @@ async function runAll(query: Query, owner: string, operations: readonly Write[])
   return answers;
 }
 
-/** The answers, in the order of the operations; throws a `BatchError`. */
+/** The answers, in the order of the operations; throws what failed first, since all that was sent behind it fails for that. */
 export async function runBatch(client: Client, owner: string, operations: readonly Write[]): Promise<unknown[]> {
   const send = queryOn(client);
   const sent: Promise<unknown>[] = [];
-  // Not every statement is waited for before the next is sent: the first that failed is found at the end.
+  // Not every statement is waited for before the next is sent: all are waited for at the end.
   const query: Query = (statement, values) => {
     const answer = send(statement, values);
     answer.catch(() => undefined);
     sent.push(answer);
     return answer;
   };
-  /** What failed first: all that was sent behind it fails for that. */
-  async function cause(thrown: unknown): Promise<unknown> {
-    const ends = await Promise.allSettled(sent);
-    return ends.find((end) => end.status === 'rejected')?.reason ?? thrown;
-  }
   void query(sql.begin);
-  let answers: unknown[];
   try {
-    answers = await runAll(query, owner, operations);
-  } catch (error) {
-    const first = await cause(error);
-    await query(sql.rollback).catch(() => undefined);
-    throw new BatchError(first, false);
-  }
-  const commit = query(sql.commit);
-  try {
+    const answers = await runAll(query, owner, operations);
+    void query(sql.commit);
     await Promise.all(sent);
     return answers;
   } catch (error) {
-    const [ended] = await Promise.allSettled([commit]);
-    throw new BatchError(await cause(error), ended.status === 'rejected' && isUnsure(ended.reason));
+    const ends = await Promise.allSettled(sent);
+    // Behind a COMMIT, which has ended the transaction already, it only warns.
+    await send(sql.rollback).catch(() => undefined);
+    throw ends.find((end) => end.status === 'rejected')?.reason ?? error;
   }
 }

@@ -55,8 +55,3 @@ export function faultOf(error: unknown): Fault {
   if (code?.startsWith('40')) return 'conflict';
   return code?.startsWith('22') || code?.startsWith('23') ? 'own' : 'database';
 }
-
-/** Whether a COMMIT that failed may have been done all the same: it has no answer, or the server went away while it worked on it. */
-export function isUnsure(error: unknown): boolean {
-  return error instanceof QueryError && (error.code === undefined || error.code.startsWith('57') || error.code.startsWith('08'));
-}

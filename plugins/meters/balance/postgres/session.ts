@@ -1,38 +1,27 @@
 /**
- * The one connection that writes. It is kept: where it is lost, everything is refused at once, and tried again in
- * the background until there is another. A lost connection may leave a batch whose end nobody knows. The next one
- * begins when the server has done with the last, so that nothing of it comes late, and gives back first what was
- * reserved for callers who were told that nothing was.
+ * The one connection that writes. It is kept: where it is lost, everything is refused at once, and another is tried
+ * for in the background. A lost connection may leave a batch whose end nobody knows. The next one is used when the
+ * server has done with the last: what is asked again then finds whatever there is, and nothing comes late.
  */
 import { setTimeout as pauseFor } from 'node:timers/promises';
 import { Client } from 'pg';
-import { count, flag } from '../rows.ts';
 import type { Outcome } from '../operations.ts';
-import { BatchError, runBatch, type Write } from './batch.ts';
-import { faultOf, queryOn, statements, type Query } from './connection.ts';
+import { count, flag } from '../rows.ts';
+import { runBatch, type Write } from './batch.ts';
+import { faultOf, QueryError, queryOn, statements, type Query } from './connection.ts';
 import { writing, type Address } from './options.ts';
 
 const sql = statements('session', {
-  ownProcess: 'SELECT pg_backend_pid() AS process',
+  self: 'SELECT pg_backend_pid() AS process, pg_is_in_recovery() AS standby',
   // Where the server still works for the connection before this one: it ends that, and waits until it has.
   endLast: 'SELECT pg_terminate_backend(pid, 2000) AS ended FROM pg_stat_activity WHERE pid = $1 AND application_name = $2 AND pid <> pg_backend_pid()',
 });
 
 const firstPause = 50;
 const longestPause = 1000;
+const readOnly = '25006';
 /** How often a batch is tried that meets others. */
 const mostTries = 5;
-
-/** A call whose reservation may have been made and was not told of. */
-function giveBack(id: string): Write {
-  return {
-    name: 'settle',
-    argument: {
-      id, amount: undefined, reason: 'ledger_unavailable', basis: 'none', suspect: false, at: Date.now(),
-      model: undefined, provider: undefined, price: undefined, input: 0, output: 0, usage: '{}', costs: '[]', attempts: 0,
-    },
-  };
-}
 
 export class Session {
   readonly #address: Address;
@@ -42,7 +31,6 @@ export class Session {
   #failure: Error | undefined = new Error('it is not open yet');
   /** The server's process for the last connection. */
   #last: number | undefined;
-  #unsure: string[] = [];
 
   constructor(address: Address, owner: string) {
     this.#address = address;
@@ -69,13 +57,11 @@ export class Session {
     try {
       await client.connect();
       await this.#endLast(queryOn(client), options.application_name);
-      if (this.#unsure.length > 0) await runBatch(client, this.#owner, this.#unsure.map(giveBack));
     } catch (error) {
       client.end().catch(() => undefined);
       throw error;
     }
     if (isOver) throw new Error('the connection was lost at once');
-    this.#unsure = [];
     this.#client = client;
     this.#failure = undefined;
   }
@@ -90,13 +76,15 @@ export class Session {
         this.#failure = undefined;
         return values.map((value) => ({ value }));
       } catch (thrown) {
-        const error = this.#note(thrown, operations);
+        const error = thrown instanceof Error ? thrown : new Error(String(thrown));
         const fault = faultOf(error);
         if (fault === 'conflict' && attempt < mostTries) continue;
         // Another process may have written the same name at the same moment: the next try finds it.
         if (fault === 'clash' && operations.length === 1 && attempt === 1) continue;
         if (fault === 'own' || fault === 'clash') return operations.length === 1 ? [{ error, unavailable: false }] : this.#writeHalves(operations);
         this.#failure = error;
+        // The server became a standby: another one is to be found behind the address.
+        if (error instanceof QueryError && error.code === readOnly) client.end().catch(() => undefined);
         return operations.map(() => ({ error, unavailable: true }));
       }
     }
@@ -120,16 +108,9 @@ export class Session {
       const ended = await query(sql.endLast, [this.#last, name]);
       if (ended.some((row) => !flag(row, 'ended'))) throw new Error('the server still works for the last connection');
     }
-    const [own] = await query(sql.ownProcess);
-    this.#last = own && count(own, 'process');
-  }
-
-  #note(thrown: unknown, operations: readonly Write[]): Error {
-    if (thrown instanceof BatchError && thrown.isUnsure) {
-      this.#unsure.push(...operations.flatMap((operation) => (operation.name === 'reserve' ? [operation.argument.id] : [])));
-    }
-    const error = thrown instanceof BatchError ? thrown.cause : thrown;
-    return error instanceof Error ? error : new Error(String(error));
+    const [self] = await query(sql.self);
+    if (!self || flag(self, 'standby')) throw new Error('it is a standby, which cannot be written to');
+    this.#last = count(self, 'process');
   }
 
   #lost(client: Client, error: Error): void {
