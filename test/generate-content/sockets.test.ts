@@ -176,7 +176,8 @@ describe('a client of Google and another vendor', () => {
   });
 
   it.each(['embedContent', 'batchGenerateContent'])('are told in the words of Google that there is no %s', async (method) => {
-    const response = await post(`openai/gpt-4o-mini:${method}`, { contents });
+    const headers = { 'content-type': 'application/json' };
+    const response = await fetch(`${house.gateway.url}/beta/v1beta/models/openai/gpt-4o-mini:${method}`, { method: 'POST', headers, body: JSON.stringify({ contents }) });
     expect([response.status, await response.json()]).toMatchObject([404, { error: { code: 404, status: 'NOT_FOUND', message: expect.stringContaining(method) } }]);
   });
 

@@ -1,9 +1,10 @@
 /** Messages to canonical turns, one for one. The blocks of a turn stand in the order a reader would meet them. */
 import type { Block, Opaque, Turn } from '../../../core/index.ts';
+import { isUrl } from '../../shared/data-url.ts';
 import { unseal } from '../../shared/envelope.ts';
 import { isObject, leftover, nested, type Fields, type Sides } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
-import { audioType, isUrl, readUrl, type MediaBlock } from './media.ts';
+import { audioType, readUrl, type MediaBlock } from './media.ts';
 import { readReasoning } from './reasoning.ts';
 import type { WireAssistantMessage, WireContent, WireMessage, WirePart, WireToolCall } from './wire.ts';
 

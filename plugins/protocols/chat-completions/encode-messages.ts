@@ -7,7 +7,7 @@ import { overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { fileVendor } from './decode-messages.ts';
 import { encodePart, joinParts, type Encoding } from './encode-parts.ts';
-import { wrapInput } from './custom-tools.ts';
+import { wrapInput } from '../../shared/custom-tools.ts';
 import { writeReasoning, type ReasoningBlock } from './reasoning.ts';
 import { fitCallId, fitName } from './tool-names.ts';
 

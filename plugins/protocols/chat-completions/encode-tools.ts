@@ -1,9 +1,9 @@
 /** Tools, and the choice among them, as this wire names them; in the former names where a client used those. */
 import type { CanonicalRequest, Model, Tool } from '../../../core/index.ts';
+import { asFunction } from '../../shared/custom-tools.ts';
 import { loseHosted, searchOptions, type SearchWords } from '../../shared/hosted-tools.ts';
 import { isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
-import { asFunction } from './custom-tools.ts';
 import type { Encoding } from './encode-parts.ts';
 import { fitName } from './tool-names.ts';
 
@@ -52,7 +52,8 @@ function encodeTool(tool: Exclude<Tool, { type: 'hosted' }>, path: string, { own
   const name = own ? tool.name : fitName(tool.name);
   if (tool.type === 'function') return overlay(fields, { type: 'function', function: { name, description, parameters: tool.schema, strict: tool.strict } });
   if (extras) return overlay(fields, { type: 'custom', custom: { name, description, format: tool.format } });
-  return { type: 'function', function: asFunction(name, tool) };
+  const { description: told, schema: parameters } = asFunction(tool);
+  return { type: 'function', function: { name, description: told, parameters } };
 }
 
 /** A tool's name as a choice refers to it. */

@@ -3,11 +3,11 @@
  * gateway decides by. The canonical form is made when first asked for, since most calls go on verbatim.
  */
 import type { CanonicalRequest, ClientCall, InputSize, Preferences } from '../../../core/index.ts';
+import { base64Length } from '../../shared/data-url.ts';
 import { envelopeMark } from '../../shared/envelope.ts';
 import { preferencesOf } from '../../shared/provider-object.ts';
 import { badField, checkWire } from '../../shared/wire-check.ts';
 import { decodeRequest, isOwnTool, leastLimit } from './decode-request.ts';
-import { base64Of, isUrl } from './media.ts';
 import { requestWire, type WireMessage, type WirePart, type WireRequest, type WireToolReference } from './wire.ts';
 
 /** The two names of the output limit, the former one first. */
@@ -108,7 +108,7 @@ function sizeOf(messages: readonly WireMessage[], text: string): InputSize {
     if (message.role !== 'user' || typeof message.content === 'string') continue;
     for (const part of message.content) {
       if (part.type === 'text') continue;
-      const length = base64Length(part);
+      const length = base64Of(part);
       base64 += length;
       if (part.type === 'image_url') images += 1;
       else mediaBytes += Math.floor((length * 3) / 4);
@@ -117,10 +117,8 @@ function sizeOf(messages: readonly WireMessage[], text: string): InputSize {
   return { textBytes: Buffer.byteLength(text) - base64, images, mediaBytes };
 }
 
-function base64Length(part: WirePart): number {
-  if (part.type === 'image_url') return base64Of(part.image_url.url)?.length ?? 0;
+function base64Of(part: WirePart): number {
+  if (part.type === 'image_url') return base64Length(part.image_url.url);
   if (part.type === 'input_audio') return part.input_audio.data.length;
-  if (part.type !== 'file' || !part.file.file_data) return 0;
-  const { file_data: data } = part.file;
-  return isUrl(data) ? (base64Of(data)?.length ?? 0) : data.length;
+  return part.type === 'file' && part.file.file_data ? base64Length(part.file.file_data) : 0;
 }

@@ -6,7 +6,7 @@
 import type { CanonicalEvent, Opaque } from '../../../core/index.ts';
 import { isObject, type Fields } from '../../shared/vendor-bag.ts';
 import { makeCallId } from './call-id.ts';
-import { unwrapInput } from './custom-tools.ts';
+import { unwrapInput } from '../../shared/custom-tools.ts';
 import { readSignatures } from './decode-messages.ts';
 import type { AskedTool } from '../../shared/offered-tools.ts';
 

@@ -5,6 +5,7 @@ import { isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { groupForm, openApiForm } from './decode-tools.ts';
 import type { Encoding } from './encoding.ts';
+import { asFunction } from '../../shared/custom-tools.ts';
 import { checkContainer, hosts, loseHosted, searchOptions, withoutRepeats } from '../../shared/hosted-tools.ts';
 import { fitParameters } from './fit-schema.ts';
 import { fromOpenApi } from './openapi-schema.ts';
@@ -67,21 +68,13 @@ function encodeHosted(tool: HostedTool, path: string, besideFunctions: boolean, 
   return [{ codeExecution: {} }];
 }
 
-/** How the tool's text is to look, for a model that is only told in words. */
-function grammarOf(format: unknown): string {
-  const grammar = isObject(format) && isObject(format['grammar']) ? format['grammar'] : format;
-  if (!isObject(grammar) || typeof grammar['definition'] !== 'string') return '';
-  return `The input follows this grammar (${String(grammar['syntax'])}):\n${grammar['definition']}`;
-}
-
-/** A custom tool, which takes free text, is a function with that text as its one argument. */
 function encodeFunction(tool: OwnTool, path: string, encoding: Encoding): Fields {
   const { lose, own } = encoding;
   if (tool.cache) lose(`${path}.cache`, 'Gemini finds what to cache by itself');
   const name = own ? tool.name : fitName(tool.name);
   if (tool.type === 'custom') {
-    const description = [tool.description, grammarOf(tool.format)].filter(Boolean).join('\n\n');
-    return { name, description, parametersJsonSchema: { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] } };
+    const { description, schema: parametersJsonSchema } = asFunction(tool);
+    return { name, description, parametersJsonSchema };
   }
   if (tool.strict) lose(`${path}.strict`, 'generate-content has no such switch');
   return overlay(bag.fields(tool), { name, description: tool.description, ...parametersOf(tool, path, encoding) });

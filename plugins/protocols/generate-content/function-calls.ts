@@ -3,6 +3,7 @@
  * with its name and the last without a promise of more.
  */
 import type { CanonicalEvent, Opaque } from '../../../core/index.ts';
+import { unwrapInput } from '../../shared/custom-tools.ts';
 import type { Fields } from '../../shared/vendor-bag.ts';
 import { makeCallId } from './call-id.ts';
 import { PartialArguments } from './partial-args.ts';
@@ -72,14 +73,7 @@ export class FunctionCalls {
     const block = nextBlock();
     const made = id || makeCallId(reply(), candidate, this.#count, name, json);
     emit({ type: 'block-start', candidate, block, kind: 'tool-call', id: made, name: asked?.name ?? name, ...(asked?.custom ? { custom: true } : {}) });
-    emit({ type: 'block-delta', candidate, block, text: asked?.custom ? freeText(json) : json });
+    emit({ type: 'block-delta', candidate, block, text: asked?.custom ? unwrapInput(json) : json });
     emit({ type: 'block-end', candidate, block, ...(opaque.length > 0 ? { opaque } : {}) });
   }
-}
-
-/** The one argument a custom tool was given as; the arguments themselves where the model did not keep to the form. */
-function freeText(json: string): string {
-  const args: unknown = JSON.parse(json);
-  const input: unknown = typeof args === 'object' && args !== null && 'input' in args ? args.input : undefined;
-  return typeof input === 'string' ? input : json;
 }

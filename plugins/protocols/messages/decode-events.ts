@@ -6,7 +6,7 @@ import { GatewayError, type CanonicalEvent, type ClientCall, type EventDecoder, 
 import { isObject, type Fields } from '../../shared/vendor-bag.ts';
 import { decodeAnnotation } from './annotations.ts';
 import { bag, nativeVendor } from './bag.ts';
-import { unwrapInput } from './custom-tools.ts';
+import { unwrapInput } from '../../shared/custom-tools.ts';
 import { readStreamError } from './errors.ts';
 import { decodeFinish } from './finish.ts';
 import { MessagesCall } from './read-request.ts';

@@ -1,9 +1,9 @@
 /** Tools, and the choice among them, as this wire names them. */
 import type { CanonicalRequest, Tool } from '../../../core/index.ts';
+import { asFunction } from '../../shared/custom-tools.ts';
 import { checkContainer, hosts, loseHosted, searchOptions, withoutRepeats, type SearchWords } from '../../shared/hosted-tools.ts';
 import { isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
-import { asFunction } from './custom-tools.ts';
 import type { Encoding } from './encoding.ts';
 import { fitName } from './tool-names.ts';
 
@@ -39,7 +39,10 @@ function encodeTool(tool: Tool, path: string, { own, model, mark, lose }: Encodi
   const fields = bag.fields(tool);
   const name = fitName(tool.name);
   const cache_control = mark(tool.cache, path);
-  if (tool.type === 'custom') return [overlay(fields, { ...asFunction(name, tool), cache_control })];
+  if (tool.type === 'custom') {
+    const { description, schema } = asFunction(tool);
+    return [overlay(fields, { name, description, input_schema: schema, cache_control })];
+  }
   const { description, schema, strict } = tool;
   if (strict && !model.capabilities.structuredOutput) lose(`${path}.strict`, 'the model does not promise to keep to a schema', 'model');
   return [
