@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { path, type Call } from './payload.ts';
+import type { Call } from './payload.ts';
 import { run } from './processes.ts';
 import type { Target } from './targets.ts';
 
@@ -28,8 +28,8 @@ end
 `;
 
 /** JSON's escapes within a string are Lua's too, as long as the text is ASCII. */
-function script({ accept, body }: Call, headers: Target['headers']): string {
-  const all = { 'content-type': 'application/json', accept, ...headers };
+function script({ accept, body, headers: own }: Call, headers: Target['headers']): string {
+  const all = { 'content-type': 'application/json', accept, ...own, ...headers };
   const set = Object.entries(all).map(([name, value]) => `wrk.headers[${JSON.stringify(name)}] = ${JSON.stringify(value)}`);
   return [`wrk.method = "POST"`, `wrk.body = ${JSON.stringify(body)}`, ...set, report].join('\n');
 }
@@ -38,7 +38,7 @@ function script({ accept, body }: Call, headers: Target['headers']): string {
 export async function load(target: Target, call: Call, options: { connections: number; seconds: number; folder: string }): Promise<LoadResult> {
   const file = join(options.folder, `${target.name}.lua`);
   writeFileSync(file, script(call, target.headers));
-  const args = ['-t', '1', '-c', String(options.connections), '-d', `${options.seconds}s`, '--timeout', '20s', '-s', file, target.origin + path];
+  const args = ['-t', '1', '-c', String(options.connections), '-d', `${options.seconds}s`, '--timeout', '20s', '-s', file, target.origin + call.path];
   const printed = await run('wrk', args);
   const line = /^RESULT (.+)$/m.exec(printed)?.[1];
   if (!line) throw new Error(`wrk printed no result:\n${printed}`);

@@ -6,7 +6,7 @@ import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { load } from './load.ts';
-import { calls, eventsPerStream } from './payload.ts';
+import { calls, eventsPerStream, translations } from './payload.ts';
 import { firstEvents } from './probe.ts';
 import { machineTime, usageOf } from './processes.ts';
 import { median } from './statistics.ts';
@@ -44,12 +44,13 @@ function timeOfOthers(target: Target, vendor: Vendor): number {
 }
 
 /** One load, with what it cost the target, and whether connections to the vendor were kept. */
-async function loaded(target: Target, kind: keyof typeof calls, connections: number, setting: Setting): Promise<Loaded> {
+async function loaded(target: Target, kind: keyof typeof calls, connections: number, setting: Setting, translated = false): Promise<Loaded> {
   const { vendor, folder, seconds } = setting;
+  const call = translated && target.translates ? translations[kind] : calls[kind];
   const opened = await vendor.state();
   const othersBefore = timeOfOthers(target, vendor);
   const before = usageOf(target.pid);
-  const result = await load(target, calls[kind], { connections, seconds, folder });
+  const result = await load(target, call, { connections, seconds, folder });
   const after = usageOf(target.pid);
   setting.noteOthers(target, (timeOfOthers(target, vendor) - othersBefore) / (result.microseconds / 1e6) / availableParallelism());
   const { accepted } = await vendor.state();
@@ -107,6 +108,24 @@ async function jsonLatency(target: Target, setting: Setting): Promise<Figures> {
   return { ...latency, ledgerWait: ((after.sum - before.sum) / requests) * 1e6, ledgerCommits: (after.count - before.count) / requests };
 }
 
+/** A client of another protocol than the vendor's; targets that translate nothing are asked in the vendor's own words. */
+async function translatedJson(target: Target, setting: Setting): Promise<Figures> {
+  const { perSecond, cpuMicroseconds, requests } = await loaded(target, 'json', 32, setting, true);
+  return { translatedJsonRate: perSecond, translatedJsonCpu: cpuMicroseconds / requests };
+}
+
+async function translatedStreams(target: Target, setting: Setting): Promise<Figures> {
+  setting.vendor.pace(false);
+  const { perSecond, cpuMicroseconds, requests } = await loaded(target, 'stream', 32, setting, true);
+  return { translatedRate: perSecond * eventsPerStream, translatedCpu: cpuMicroseconds / (requests * eventsPerStream) };
+}
+
+async function longConversation(target: Target, setting: Setting): Promise<Figures> {
+  const verbatim = await loaded(target, 'long', 1, setting);
+  const translated = await loaded(target, 'long', 1, setting, true);
+  return { longP50: verbatim.p50, translatedLongP50: translated.p50 };
+}
+
 type StreamLoad = 'few' | 'many' | 'burst';
 
 /** Names the figures of a stream measure; reads are counted for proxies alone, the vendor reads only requests. */
@@ -136,4 +155,7 @@ export const measures: readonly Measure[] = [
   streams('many', 256, true),
   streams('burst', 32, false),
   timeToFirstEvent,
+  translatedJson,
+  translatedStreams,
+  longConversation,
 ];

@@ -34,6 +34,8 @@ http {
   tcp_nodelay on;
   keepalive_timeout 600;
   keepalive_requests 1000000000;
+  client_max_body_size 8m;
+  client_body_buffer_size 4m;
   map $http_accept $shape { default json; ~text/event-stream stream; }
   server {
     listen 127.0.0.1:${port} backlog=4096;

@@ -2,6 +2,8 @@
  * What is asked and what is answered, the same for every target. The events of the stream are all of one length,
  * so that nginx, told to write that many bytes at a time, sends them as a model does: one by one.
  */
+import { z } from 'zod';
+
 const model = 'gpt-4o-mini-2024-07-18';
 const identity = { id: 'chatcmpl-Bq7hRj2NwYc0TfXk4sLmEa9uPdVz1', created: 1_790_000_000, model };
 const trailer = { service_tier: 'default', system_fingerprint: 'fp_3f7a1c90d2' };
@@ -69,14 +71,69 @@ function request(stream: boolean): string {
   });
 }
 
-export interface Call {
-  readonly accept: string;
-  readonly body: string;
+/** The vendor's own address of calls. */
+export const path = '/v1/chat/completions';
+/** A model its vendor serves by this wire alone, so that a client of another has to be translated. */
+const translatedModel = 'deepseek/deepseek-v4-flash';
+const longBytes = 1_000_000;
+
+/** A conversation of that many bytes, with a tool called and answered in every other turn. */
+function longConversation(): { readonly question: string; readonly call: string; readonly result: string; readonly answer: string }[] {
+  const said = (name: string, turn: number): string => `${name} ${turn}: ${sentence.repeat(5)}`;
+  const turns = Math.floor(longBytes / (4 * sentence.length * 5));
+  return Array.from({ length: turns }, (_, turn) => ({ question: said('Question', turn), call: `call_${turn}`, result: said('Result', turn), answer: said('Answer', turn) }));
 }
 
+const tool = { name: 'look_up', description: 'Looks up a page of the ledger.', schema: { type: 'object', properties: { page: { type: 'string' } }, required: ['page'] } };
+
+function longRequest(): string {
+  const messages = longConversation().flatMap(({ question, call, result, answer: last }) => [
+    { role: 'user', content: question },
+    { role: 'assistant', content: null, tool_calls: [{ id: call, type: 'function', function: { name: tool.name, arguments: JSON.stringify({ page: question }) } }] },
+    { role: 'tool', tool_call_id: call, content: result },
+    { role: 'assistant', content: last },
+  ]);
+  const { name, description, schema } = tool;
+  return JSON.stringify({ model: translatedModel, messages: [...messages, { role: 'user', content: 'And now?' }], tools: [{ type: 'function', function: { name, description, parameters: schema } }], max_tokens: 400 });
+}
+
+function longTranslation(): string {
+  const messages = longConversation().flatMap(({ question, call, result, answer: last }) => [
+    { role: 'user', content: question },
+    { role: 'assistant', content: [{ type: 'tool_use', id: call, name: tool.name, input: { page: question } }] },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: call, content: result }] },
+    { role: 'assistant', content: last },
+  ]);
+  const { name, description, schema } = tool;
+  return JSON.stringify({ model: translatedModel, messages: [...messages, { role: 'user', content: 'And now?' }], tools: [{ name, description, input_schema: schema }], max_tokens: 400 });
+}
+
+/** What `request` asks, in the words of messages. */
+function translation(stream: boolean): string {
+  const { messages: [system, ...messages], temperature, max_tokens: limit } = z.object({ messages: z.array(z.object({ role: z.string(), content: z.string() })), temperature: z.number(), max_tokens: z.int() }).parse(JSON.parse(request(false)));
+  return JSON.stringify({ model: translatedModel, system: system?.content, messages, temperature, max_tokens: limit, ...(stream ? { stream } : {}) });
+}
+
+export interface Call {
+  readonly path: string;
+  readonly accept: string;
+  readonly body: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const messages = { path: '/alpha/v1/messages', headers: { 'anthropic-version': '2023-06-01' } };
+const [json, events] = ['application/json', 'text/event-stream'];
+
+/** In the vendor's own words. */
 export const calls = {
-  json: { accept: 'application/json', body: request(false) },
-  stream: { accept: 'text/event-stream', body: request(true) },
+  json: { path, accept: json, body: request(false) },
+  stream: { path, accept: events, body: request(true) },
+  long: { path, accept: json, body: longRequest() },
 } as const satisfies Record<string, Call>;
 
-export const path = '/v1/chat/completions';
+/** The same in the words of another protocol, for targets that translate. */
+export const translations = {
+  json: { ...messages, accept: json, body: translation(false) },
+  stream: { ...messages, accept: events, body: translation(true) },
+  long: { ...messages, accept: json, body: longTranslation() },
+} as const satisfies Record<keyof typeof calls, Call>;

@@ -4,7 +4,7 @@
  */
 import { Agent, request } from 'node:http';
 import { z } from 'zod';
-import { calls, eventsPerStream, path, replies, type Call } from './payload.ts';
+import { calls, eventsPerStream, replies, translations, type Call } from './payload.ts';
 import type { Target } from './targets.ts';
 
 interface Answer {
@@ -14,9 +14,9 @@ interface Answer {
   readonly firstByte: number;
 }
 
-function call({ origin, headers }: Target, { accept, body }: Call, agent: Agent): Promise<Answer> {
+function call({ origin, headers }: Target, { path, accept, body, headers: own }: Call, agent: Agent): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const all = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body), accept, ...headers };
+    const all = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body), accept, ...own, ...headers };
     const began = performance.now();
     const sent = request(origin + path, { method: 'POST', agent, headers: all }, (response) => {
       let firstByte = NaN;
@@ -53,7 +53,28 @@ export async function checkTarget(target: Target): Promise<void> {
   if (!whole || events.slice(0, -1).map(textIn).join('') !== replies.streamedText) {
     throw fault(`streamed ${events.length} of ${eventsPerStream} events, or other text`, stream);
   }
+  if (target.translates) await checkTranslations(target, agent);
   agent.destroy();
+}
+
+const messageSchema = z.object({ content: z.array(z.object({ text: z.string().default('') })).default([]), delta: z.object({ text: z.string().default('') }).optional() });
+
+/** The text in a message, or in one event of it. */
+function messageText(json: string): string {
+  const { content, delta } = messageSchema.parse(JSON.parse(json));
+  return delta?.text ?? content.map(({ text }) => text).join('');
+}
+
+/** Throws unless the target tells a client of another protocol the same. */
+async function checkTranslations(target: Target, agent: Agent): Promise<void> {
+  const fault = ({ status, body }: Answer): Error => new Error(`${target.name} translated what the vendor did not say; status ${status}\n${body.slice(0, 1000)}`);
+  for (const each of [translations.json, translations.long]) {
+    const answer = await call(target, each, agent);
+    if (answer.status !== 200 || messageText(answer.body) !== replies.answer) throw fault(answer);
+  }
+  const stream = await call(target, translations.stream, agent);
+  const events = stream.body.split('\n\n').flatMap((block) => (block.startsWith('event: ') ? [block.slice(block.indexOf('data: ') + 6)] : []));
+  if (stream.status !== 200 || events.map(messageText).join('') !== replies.streamedText) throw fault(stream);
 }
 
 const atLeast = 20;

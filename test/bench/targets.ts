@@ -14,6 +14,8 @@ export interface Target {
   readonly pid: number;
   /** Milliseconds each of several starts took; empty for the vendor. */
   readonly startups: readonly number[];
+  /** Whether it takes calls in another protocol than its vendor's. */
+  readonly translates?: boolean;
   /** Where its metrics are. */
   readonly metrics?: string;
   /** The folder its ledger is in. */
@@ -67,6 +69,8 @@ export async function tollgateTarget({ vendor, folder, project }: Place): Promis
     TOLLGATE_CONFIG: join(project, 'gateway.config.ts'),
     OPENAI_API_KEY: vendorKey,
     OPENAI_BASE_URL: `${vendor}/v1`,
+    DEEPSEEK_API_KEY: vendorKey,
+    DEEPSEEK_BASE_URL: `${vendor}/v1`,
   });
   for (let attempt = 1; attempt <= starts; attempt += 1) mkdirSync(data(attempt));
   const printed = await run(command, [cli, 'keys', 'create', '--credit', '1000000', '--json'], { env: environment(starts), cwd: project });
@@ -80,6 +84,7 @@ export async function tollgateTarget({ vendor, folder, project }: Place): Promis
     headers: { authorization: `Bearer ${String(created.key)}` },
     pid: started.pid,
     startups: started.startups,
+    translates: true,
     metrics: `${origin}/metrics`,
     data: data(starts),
   };
