@@ -11,7 +11,7 @@ export type * from './protocol.ts';
 export { chargeSoFar } from './charge.ts';
 export { errorTable, GatewayError, isGatewayError, toGatewayError } from './errors.ts';
 export type { ErrorCode, ErrorDetails } from './errors.ts';
-export { affordableOutput, costLines, costOf, formatUsd, parseUsd, priceSchema, toUsdNumber, usd, worstCost } from './money.ts';
+export { affordableOutput, costLines, costOf, formatUsd, freePrice, parseUsd, priceSchema, toUsdNumber, usd, worstCost } from './money.ts';
 export type { CostLine, Nano, Price } from './money.ts';
 export { blockKinds, eventSchema, finishReasons } from './canonical/events.ts';
 export type { BlockKind, CanonicalEvent, FinishReason, Opaque, VendorBag } from './canonical/events.ts';

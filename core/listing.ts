@@ -39,26 +39,26 @@ function listedPrice(pricing: Listed['pricing']): z.input<typeof priceSchema> | 
   const input = perMillion(pricing?.['prompt']);
   const output = perMillion(pricing?.['completion']);
   if (input === undefined || output === undefined) return undefined;
-  const { request } = pricing ?? {};
+  const { request, web_search: search } = pricing ?? {};
   const parts = {
     cacheRead: perMillion(pricing?.['input_cache_read']),
     cacheWrite5m: perMillion(pricing?.['input_cache_write']),
     reasoning: perMillion(pricing?.['internal_reasoning']),
     inputAudio: perMillion(pricing?.['audio']),
     request: typeof request === 'string' && Number(request) > 0 ? request : undefined,
+    webSearch: typeof search === 'string' && Number(search) > 0 ? search : undefined,
   };
   return { input, output, ...Object.fromEntries(Object.entries(parts).filter(([, rate]) => rate !== undefined && rate !== '0')) };
 }
 
 const knownModalities = new Set(['text', 'image', 'audio', 'video', 'pdf', 'file']);
-const unknownContext = 8192;
 const modelId = /^[\w.-]+\/./;
 
 function tokenCount(...listed: readonly (number | null | undefined)[]): number | undefined {
   return listed.find((count): count is number => Number.isSafeInteger(count) && Number(count) > 0);
 }
 
-function factsOf(provider: string, listed: Listed): object {
+function factsOf(provider: string, listed: Listed, unknownContext: number): object {
   const name = listed.name ?? listed.id;
   const contextLength = tokenCount(listed.context_length, listed.max_model_len) ?? unknownContext;
   const input = listed.architecture?.input_modalities?.filter((modality) => knownModalities.has(modality));
@@ -85,18 +85,21 @@ function factsOf(provider: string, listed: Listed): object {
   };
 }
 
+/** What an operator says of models that their vendor does not say. */
+type ListingOptions = Pick<ProviderOptions, 'free' | 'price' | 'contextLength'>;
+
 /** One row as a model; undefined where nothing says what it costs, as of one that makes more than text. */
-function modelOf(provider: string, row: unknown, { free, price }: Pick<ProviderOptions, 'free' | 'price'>): Model | undefined {
+function modelOf(provider: string, row: unknown, { free, price, contextLength }: ListingOptions): Model | undefined {
   const listed = listedSchema.parse(row);
   const told = listedPrice(listed.pricing);
   if (listed.architecture?.output_modalities?.some((modality) => modality !== 'text')) return undefined;
   if (!free && !price && !told) return undefined;
-  const model = checkModel({ ...factsOf(provider, listed), ...(told && !price && !free ? { price: told } : { free: true }) });
+  const model = checkModel({ ...factsOf(provider, listed, contextLength), ...(told && !price && !free ? { price: told } : { free: true }) });
   return price ? { ...model, free: undefined, price } : model;
 }
 
 /** A row that cannot be read costs itself and not the whole list; a body that is no list throws. */
-export function readListing(provider: string, body: unknown, options: Pick<ProviderOptions, 'free' | 'price'>): Model[] {
+export function readListing(provider: string, body: unknown, options: ListingOptions): Model[] {
   return (listSchema.parse(body).data ?? []).flatMap((row) => {
     try {
       return modelOf(provider, row, options) ?? [];

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { Catalog, Model, Nano, RouteReply, RouteRequest } from '../../core/index.ts';
+import { formatUsd, type Catalog, type Model, type Nano, type Price, type RouteReply, type RouteRequest } from '../../core/index.ts';
 
 const digits = 15;
 
@@ -20,6 +20,12 @@ export function pricesOf(rates: readonly (readonly [name: string, rate: Nano | u
   return Object.fromEntries(rates.flatMap(([name, rate]) => (rate === undefined ? [] : [[name, usdPerToken(rate)]])));
 }
 
+/** What is charged apart from tokens, each time. */
+export function feesOf(price: Price | undefined): Record<string, string> {
+  const fees = [['request', price?.request], ['image', price?.image], ['web_search', price?.webSearch]] as const;
+  return Object.fromEntries(fees.flatMap(([name, fee]) => (fee === undefined ? [] : [[name, formatUsd(fee)]])));
+}
+
 export function ownerOf({ id }: Model): string {
   return id.slice(0, id.indexOf('/'));
 }
@@ -32,8 +38,18 @@ export function topProviderOf({ contextLength, outputLimit, moderated }: Model):
   return { context_length: contextLength, max_completion_tokens: outputLimit, is_moderated: moderated };
 }
 
+/** The model of this id, or all that are of this owner. Throws where there are none among those listed. */
+export function modelsNamed(catalog: Catalog, listed: readonly Model[], name: string): Model | readonly Model[] {
+  const [offer] = catalog.find(name);
+  if (offer && listed.some(({ id }) => id === offer.model.id)) return offer.model;
+  const owned = name.includes('/') ? [] : listed.filter((model) => ownerOf(model) === name);
+  if (owned.length > 0) return owned;
+  throw catalog.missing(name);
+}
+
 interface Rendered {
-  readonly body: string;
+  /** As bytes: a long listing is sent as it is, and not encoded each time. */
+  readonly body: Buffer;
   readonly tag: string;
 }
 
@@ -62,7 +78,7 @@ export class Listings {
   }
 
   #render(key: string, value: unknown): Rendered {
-    const body = JSON.stringify(value);
+    const body = Buffer.from(JSON.stringify(value));
     const rendered = { body, tag: `"${createHash('sha256').update(body).digest('base64url')}"` };
     this.#rendered.set(key, rendered);
     return rendered;

@@ -15,7 +15,7 @@ const priced = modelWith({
   input: ['text', 'image'],
   supportedParameters: ['tools'],
   free: undefined,
-  price: { input: '1.25', output: '10', cacheRead: '0.125' },
+  price: { input: '1.25', output: '10', cacheRead: '0.125', webSearch: '0.01', request: '0.005' },
 });
 const nested = modelWith({ id: 'vendor/family/model:free', name: 'Free' });
 const provider = { name: 'p', endpoints: {}, sign: <Request>(request: Request): Request => request };
@@ -58,7 +58,7 @@ describe('the listing of models', () => {
           canonical_slug: 'openai/gpt-5.5',
           context_length: 1000,
           architecture: { modality: 'text+image->text', input_modalities: ['text', 'image'], output_modalities: ['text'], tokenizer: 'Other', instruct_type: null },
-          pricing: { prompt: '0.00000125', completion: '0.00001', input_cache_read: '0.000000125' },
+          pricing: { prompt: '0.00000125', completion: '0.00001', input_cache_read: '0.000000125', web_search: '0.01', request: '0.005' },
           top_provider: { context_length: 1000, max_completion_tokens: 100, is_moderated: false },
           supported_parameters: ['tools'],
           expiration_date: null,

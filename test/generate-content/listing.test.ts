@@ -6,7 +6,7 @@ import { modelWith } from './bodies.ts';
 
 const priced = modelWith({
   id: 'google/gemini-3-pro', name: 'Gemini 3 Pro', description: 'A model.', created: '2026-04-23', contextLength: 1000, outputLimit: 100, input: ['text', 'image'],
-  supportedParameters: ['tools'], free: undefined, price: { input: '1.25', output: '10', cacheRead: '0.125', inputAudio: '3' },
+  supportedParameters: ['tools'], free: undefined, price: { input: '1.25', output: '10', cacheRead: '0.125', inputAudio: '3', webSearch: '0.014' },
 });
 const nested = modelWith({ id: 'vendor/family/model:free', name: 'Free' });
 const provider = { name: 'p', endpoints: {}, sign: <Request>(request: Request): Request => request };
@@ -53,7 +53,7 @@ describe('the listing of models', () => {
       canonicalSlug: 'google/gemini-3-pro',
       contextLength: 1000,
       architecture: { modality: 'text+image->text', input_modalities: ['text', 'image'], output_modalities: ['text'], tokenizer: 'Other', instruct_type: null },
-      pricing: { prompt: '0.00000125', completion: '0.00001', audio: '0.000003', input_cache_read: '0.000000125' },
+      pricing: { prompt: '0.00000125', completion: '0.00001', audio: '0.000003', input_cache_read: '0.000000125', input_cache_write: '0.00000125', web_search: '0.014' },
       topProvider: { context_length: 1000, max_completion_tokens: 100, is_moderated: false },
       supportedParameters: ['tools'],
       expirationDate: null,

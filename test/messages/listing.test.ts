@@ -69,6 +69,11 @@ describe('the listing in the messages style', () => {
     });
   });
 
+  it('prices what has no price of its own as what it is a part of', async () => {
+    const { body } = await get('messages-model', 'vendor/family/model:free');
+    expect(JSON.parse(String(body))).toMatchObject({ pricing: { prompt: '0', completion: '0', input_cache_read: '0', input_cache_write_5m: '0', input_cache_write_1h: '0' } });
+  });
+
   it('is one owner\'s by its name alone, and one model\'s by its whole id', async () => {
     expect(await ids('messages-model', 'vendor')).toEqual({ data: ['vendor/family/model:free'] });
     expect(await ids('messages-model', 'vendor/family/model:free')).toBe('vendor/family/model:free');

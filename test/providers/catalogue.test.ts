@@ -21,7 +21,7 @@ function modelOf(vendor: string, upstream: string): Model {
 
 /** What a model costs, back in the words of the file. */
 function prices(model: Model): Record<string, string> {
-  const { tiers: _, request: __, ...rates } = model.price ?? { tiers: [] };
+  const { tiers: _, request: __, webSearch: ___, ...rates } = model.price ?? { tiers: [] };
   return Object.fromEntries(Object.entries(rates).flatMap(([name, rate]) => (rate === undefined ? [] : [[name, formatUsd(rate)]])));
 }
 
@@ -95,6 +95,13 @@ describe('what the vendors published', () => {
     expect(prices(modelOf(vendor, upstream))).toEqual(expected);
   });
 
+  it.each([
+    ['openai', 'gpt-5.5', '0.01'], ['anthropic', 'claude-opus-4-8', undefined], ['anthropic', 'claude-haiku-4-5', '0.01'], ['google', 'gemini-2.5-flash', '0.014'], ['xai', 'grok-4.3', '0.005'],
+  ])('%s charges for a search of the web with %s: %s', (vendor, upstream, expected) => {
+    const { webSearch } = modelOf(vendor, upstream).price ?? {};
+    expect(webSearch === undefined ? undefined : formatUsd(webSearch)).toBe(expected);
+  });
+
   it('charges more for long prompts where the vendor does', () => {
     expect(modelOf('google', 'gemini-2.5-pro').price?.tiers).toEqual([{ above: 200_000, input: 2_500_000_000n, output: 15_000_000_000n, cacheRead: 250_000_000n }]);
     expect(modelOf('openai', 'gpt-5.4').price?.tiers).toMatchObject([{ above: 272_000, input: 5_000_000_000n, output: 22_500_000_000n }]);
@@ -110,7 +117,7 @@ describe('what the vendors published', () => {
   it('keeps limits, modalities and dates', () => {
     expect(modelOf('openai', 'gpt-5')).toMatchObject({ contextLength: 400_000, outputLimit: 128_000, input: ['text', 'image'], created: '2025-08-07' });
     expect(modelOf('google', 'gemini-2.5-pro')).toMatchObject({ contextLength: 1_048_576, outputLimit: 65_536, input: ['text', 'image', 'audio', 'video', 'pdf'] });
-    expect(modelOf('deepseek', 'deepseek-chat').expires).toBe('2026-07-24');
+    expect(modelOf('openai', 'gpt-5-chat-latest')).toMatchObject({ contextLength: 128_000, outputLimit: 16_384 });
   });
 
   it('knows what each can be asked for', () => {

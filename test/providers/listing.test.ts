@@ -45,8 +45,11 @@ const vllmList = {
 
 const ollamaList = { object: 'list', data: [{ id: 'llama3.2:latest', object: 'model', created: 1764547200, owned_by: 'library' }] };
 
+/** What an operator has left to its default. */
+const unsaid = { contextLength: 8192 };
+
 describe('a list that tells prices', () => {
-  const models = readListing('openrouter', openrouterList, {});
+  const models = readListing('openrouter', openrouterList, unsaid);
   const byId = new Map(models.map((model) => [model.id, model]));
 
   it('gives the models that have a fixed price and make text alone', () => {
@@ -55,7 +58,7 @@ describe('a list that tells prices', () => {
 
   it('gives prices a million tokens, cache reads and writes among them', () => {
     expect(byId.get('anthropic/claude-sonnet-4.5')?.price).toEqual({
-      input: 3_000_000_000n, output: 15_000_000_000n, cacheRead: 300_000_000n, cacheWrite5m: 3_750_000_000n, tiers: [],
+      input: 3_000_000_000n, output: 15_000_000_000n, cacheRead: 300_000_000n, cacheWrite5m: 3_750_000_000n, webSearch: 10_000_000n, tiers: [],
     });
   });
 
@@ -75,7 +78,7 @@ describe('a list that tells prices', () => {
 
   it('yields to the price of the options, also for what has none of its own', () => {
     const price = { input: 1n, output: 2n, tiers: [] };
-    const priced = readListing('openrouter', openrouterList, { price });
+    const priced = readListing('openrouter', openrouterList, { ...unsaid, price });
     expect(priced.find(({ id }) => id === 'openrouter/auto')).toMatchObject({ price, free: undefined });
     expect(priced.every((model) => model.price === price)).toBe(true);
   });
@@ -83,12 +86,12 @@ describe('a list that tells prices', () => {
 
 describe('a list that tells no prices', () => {
   it('gives nothing until the options say what its models cost', () => {
-    expect(readListing('vllm', vllmList, {})).toEqual([]);
-    expect(readListing('ollama', ollamaList, {})).toEqual([]);
+    expect(readListing('vllm', vllmList, unsaid)).toEqual([]);
+    expect(readListing('ollama', ollamaList, unsaid)).toEqual([]);
   });
 
   it('gives the models of vLLM with the context they are served with', () => {
-    expect(readListing('vllm', vllmList, { free: true }).map(({ id, upstream, contextLength }) => [id, upstream, contextLength])).toEqual([
+    expect(readListing('vllm', vllmList, { ...unsaid, free: true }).map(({ id, upstream, contextLength }) => [id, upstream, contextLength])).toEqual([
       ['Qwen/Qwen3-8B', 'Qwen/Qwen3-8B', 40960],
       ['vllm/sql-lora', 'sql-lora', 8192],
       ['vllm/models/llama', '/models/llama', 8192],
@@ -96,18 +99,22 @@ describe('a list that tells no prices', () => {
   });
 
   it('gives the models of Ollama under its own name, free or at a price', () => {
-    expect(readListing('ollama', ollamaList, { free: true })).toMatchObject([{ id: 'ollama/llama3.2:latest', upstream: 'llama3.2:latest', free: true, created: '2025-12-01' }]);
+    expect(readListing('ollama', ollamaList, { ...unsaid, free: true })).toMatchObject([{ id: 'ollama/llama3.2:latest', upstream: 'llama3.2:latest', free: true, created: '2025-12-01' }]);
     const price = { input: 5n, output: 7n, tiers: [] };
-    expect(readListing('ollama', ollamaList, { price })).toMatchObject([{ id: 'ollama/llama3.2:latest', price, free: undefined }]);
+    expect(readListing('ollama', ollamaList, { ...unsaid, price })).toMatchObject([{ id: 'ollama/llama3.2:latest', price, free: undefined }]);
+  });
+
+  it('takes the context where the operator says how long it is', () => {
+    expect(readListing('ollama', ollamaList, { contextLength: 131_072, free: true })).toMatchObject([{ contextLength: 131_072, outputLimit: 131_072 }]);
   });
 
   it('is empty where Ollama has no models yet and says null', () => {
-    expect(readListing('ollama', { object: 'list', data: null }, { free: true })).toEqual([]);
+    expect(readListing('ollama', { object: 'list', data: null }, { ...unsaid, free: true })).toEqual([]);
   });
 });
 
 it('a body that is no list throws', () => {
-  expect(() => readListing('vllm', { error: 'not found' }, { free: true })).toThrow(/data/);
+  expect(() => readListing('vllm', { error: 'not found' }, { ...unsaid, free: true })).toThrow(/data/);
 });
 
 it('a listed price is exact to the nano, and rounded up behind it', () => {
@@ -116,7 +123,7 @@ it('a listed price is exact to the nano, and rounded up behind it', () => {
     fc.property(perToken, ([digits, places]) => {
       const padded = digits.toString().padStart(places + 1, '0');
       const text = places === 0 ? padded : `${padded.slice(0, -places)}.${padded.slice(-places)}`;
-      const [model] = readListing('x', { data: [{ id: 'a/b', pricing: { prompt: text, completion: text } }] }, {});
+      const [model] = readListing('x', { data: [{ id: 'a/b', pricing: { prompt: text, completion: text } }] }, unsaid);
       const [scaled, unit] = [digits * 10n ** 15n, 10n ** BigInt(places)];
       expect(model?.price?.input).toBe((scaled + unit - 1n) / unit);
       expect(formatUsd(model?.price?.input ?? 0n)).toMatch(/^\d+(\.\d{1,9})?$/);

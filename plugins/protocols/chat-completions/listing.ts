@@ -1,10 +1,10 @@
 /** The public listing of models in the chat style: clients fill their menus from it, and read prices and limits. */
-import { GatewayError, toGatewayError, type Catalog, type Model, type Route, type RouteRequest } from '../../../core/index.ts';
-import { architectureOf, Listings, ownerOf, pricesOf, topProviderOf } from '../../shared/model-listing.ts';
+import { toGatewayError, type Catalog, type Model, type Route, type RouteRequest } from '../../../core/index.ts';
+import { architectureOf, feesOf, Listings, ownerOf, pricesOf, topProviderOf } from '../../shared/model-listing.ts';
 import { encodeError } from '../../shared/openai-error.ts';
 
 function pricingOf({ price }: Model): Record<string, string> {
-  return pricesOf([
+  const rates = pricesOf([
     ['prompt', price?.input ?? 0n],
     ['completion', price?.output ?? 0n],
     ['input_cache_read', price?.cacheRead],
@@ -13,6 +13,7 @@ function pricingOf({ price }: Model): Record<string, string> {
     ['internal_reasoning', price?.reasoning],
     ['audio', price?.inputAudio],
   ]);
+  return { ...rates, ...feesOf(price) };
 }
 
 function describe(model: Model): Record<string, unknown> {
@@ -36,7 +37,7 @@ function describe(model: Model): Record<string, unknown> {
 function find(catalog: Catalog, id: string): Model {
   const [offer] = catalog.find(id);
   if (offer) return offer.model;
-  throw new GatewayError('model_not_found', `There is no model "${id.slice(0, 200)}" here; GET /v1/models lists those there are.`, { param: 'model' });
+  throw catalog.missing(id);
 }
 
 /** The routes of the family's listing, below its base address. */

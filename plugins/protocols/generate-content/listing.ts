@@ -1,16 +1,19 @@
 /** The public listing of models in Google's style: all of them, those of one owner, and one alone. */
-import { GatewayError, toGatewayError, type Catalog, type Model, type Route, type RouteRequest } from '../../../core/index.ts';
-import { architectureOf, Listings, ownerOf, pricesOf, topProviderOf } from '../../shared/model-listing.ts';
+import { formatUsd, freePrice, toGatewayError, type Catalog, type Model, type Route, type RouteRequest } from '../../../core/index.ts';
+import { architectureOf, Listings, modelsNamed, ownerOf, pricesOf, topProviderOf } from '../../shared/model-listing.ts';
 import { encodeError } from './errors.ts';
 
-function pricingOf({ price }: Model): Record<string, string> {
-  return pricesOf([
-    ['prompt', price?.input ?? 0n],
-    ['completion', price?.output ?? 0n],
-    ['audio', price?.inputAudio],
-    ['input_cache_read', price?.cacheRead],
-    ['input_cache_write', price?.cacheWrite5m],
+/** What has no price of its own costs as what it is a part of; a search that is not priced costs nothing. */
+function pricingOf({ price = freePrice }: Model): Record<string, string> {
+  const { input, output, inputAudio = input, cacheRead = input, cacheWrite5m = input, webSearch = 0n } = price;
+  const rates = pricesOf([
+    ['prompt', input],
+    ['completion', output],
+    ['audio', inputAudio],
+    ['input_cache_read', cacheRead],
+    ['input_cache_write', cacheWrite5m],
   ]);
+  return { ...rates, web_search: formatUsd(webSearch) };
 }
 
 function describe(model: Model): Record<string, unknown> {
@@ -35,11 +38,8 @@ function describe(model: Model): Record<string, unknown> {
 
 /** A name with a slash is a model's, one without an owner's. */
 function find(catalog: Catalog, name: string): unknown {
-  const [offer] = catalog.find(name);
-  if (offer) return describe(offer.model);
-  const owned = name.includes('/') ? [] : catalog.models().filter((model) => ownerOf(model) === name);
-  if (owned.length > 0) return { models: owned.map(describe) };
-  throw new GatewayError('model_not_found', `There is no model "${name.slice(0, 200)}" here; GET the list of models without a name for those there are.`);
+  const found = modelsNamed(catalog, catalog.models(), name);
+  return 'id' in found ? describe(found) : { models: found.map(describe) };
 }
 
 /** The routes of the listing, below the protocol's address, for both versions the SDKs ask. */

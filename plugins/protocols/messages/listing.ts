@@ -1,15 +1,17 @@
 /** The public listing of models in the messages style: all of them, those of one owner, or one. */
-import { GatewayError, toGatewayError, type Catalog, type Model, type Route, type RouteRequest } from '../../../core/index.ts';
-import { architectureOf, Listings, ownerOf, pricesOf, topProviderOf } from '../../shared/model-listing.ts';
+import { freePrice, toGatewayError, type Catalog, type Model, type Route, type RouteRequest } from '../../../core/index.ts';
+import { architectureOf, Listings, modelsNamed, ownerOf, pricesOf, topProviderOf } from '../../shared/model-listing.ts';
 import { encodeError } from './errors.ts';
 
-function pricingOf({ price }: Model): Record<string, string> {
+/** What has no price of its own costs as what it is a part of. */
+function pricingOf({ price = freePrice }: Model): Record<string, string> {
+  const { input, output, cacheRead = input, cacheWrite5m = input, cacheWrite1h = input } = price;
   return pricesOf([
-    ['prompt', price?.input ?? 0n],
-    ['completion', price?.output ?? 0n],
-    ['input_cache_read', price?.cacheRead],
-    ['input_cache_write_5m', price?.cacheWrite5m],
-    ['input_cache_write_1h', price?.cacheWrite1h],
+    ['prompt', input],
+    ['completion', output],
+    ['input_cache_read', cacheRead],
+    ['input_cache_write_5m', cacheWrite5m],
+    ['input_cache_write_1h', cacheWrite1h],
   ]);
 }
 
@@ -37,16 +39,9 @@ function reachable(catalog: Catalog): Model[] {
 }
 
 /** An owner alone, or a whole model id. */
-function find(catalog: Catalog, id: string, list: string): unknown {
-  if (id.includes('/')) {
-    const model = reachable(catalog).find((each) => each.id === id);
-    if (model) return describe(model);
-  } else {
-    const models = reachable(catalog).filter((model) => ownerOf(model) === id);
-    if (models.length > 0) return { data: models.map(describe) };
-  }
-  const name = id.slice(0, 200);
-  throw new GatewayError('model_not_found', `There is no model "${name}" here; GET ${list} lists those there are.`, { param: 'model' });
+function find(catalog: Catalog, name: string): unknown {
+  const found = modelsNamed(catalog, reachable(catalog), name);
+  return 'id' in found ? describe(found) : { data: found.map(describe) };
 }
 
 /** The routes of the family's listing, below its mount. */
@@ -66,7 +61,7 @@ export function listingRoutes(catalog: Catalog, mount: string): Route[] {
       name: 'messages-model',
       // An id holds slashes, which some clients send as they are and some as %2F.
       path: `${path}/*id`,
-      handle: async ({ params: { id = '' }, headers }: RouteRequest) => listings.reply(id, headers, () => find(catalog, id, path)),
+      handle: async ({ params: { id = '' }, headers }: RouteRequest) => listings.reply(id, headers, () => find(catalog, id)),
     },
   ];
 }
