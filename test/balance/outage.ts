@@ -1,0 +1,79 @@
+/** A gateway whose PostgreSQL goes away while streams run: what new calls, running ones and load balancers are told, and what the books say afterwards. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openStore } from '../../plugins/meters/balance/choice.ts';
+import type { AuditReport } from '../../plugins/meters/balance/audit.ts';
+import { startCable } from '../support/cable.ts';
+import { openHouse } from '../support/house.ts';
+import { createDatabase, startPostgres } from '../support/postgres.ts';
+
+export interface OutageOptions {
+  /** `stopped`: by its administrator; `silent`: nothing it says arrives any more. */
+  readonly kind: 'stopped' | 'silent';
+  readonly milliseconds: number;
+  readonly streams: number;
+}
+
+export interface Outage {
+  /** What a call that came meanwhile was told. */
+  readonly refused: { readonly status: number; readonly retryAfter: string | null; readonly code: unknown };
+  /** `GET /readyz` before, meanwhile and afterwards. */
+  readonly ready: readonly number[];
+  /** How many streams ended with their last word, and the longest wait of one for its end. */
+  readonly whole: number;
+  readonly longestWait: number;
+  /** USD that the streams should have cost, and did. */
+  readonly due: number;
+  readonly used: number;
+  readonly audit: AuditReport;
+}
+
+const model = 'openai/gpt-4o-mini';
+
+export async function runOutage({ kind, milliseconds, streams }: OutageOptions): Promise<Outage> {
+  const server = await startPostgres();
+  const { url } = await createDatabase(server.url);
+  const cable = await startCable(Number(new URL(url).port));
+  const through = new URL(url);
+  through.port = String(cable.port);
+  const house = await openHouse({ ledger: { store: { kind: 'postgres', url: through.href } } });
+  try {
+    const readiness = async (): Promise<number> => (await fetch(`${house.gateway.url}/readyz`)).status;
+    const body = { model, messages: [{ role: 'user', content: 'Hello!' }], stream: true };
+    const before = await readiness();
+    // What one of them costs, to know what all of them should.
+    await (await house.post(body)).text();
+    const due = (await house.balance()).used * (streams + 1);
+
+    let letGo = (): void => undefined;
+    house.vendor.script('gpt-4o-mini', { hold: new Promise<void>((resolve) => { letGo = resolve; }), holdAfter: 2 });
+    const running = await Promise.all(Array.from({ length: streams }, () => house.post(body)));
+    await (kind === 'stopped' ? server.stop() : cable.hold());
+    const returned = sleep(milliseconds);
+    letGo();
+    const began = performance.now();
+    const ended = Promise.all(running.map(async (response) => ({ text: await response.text(), after: performance.now() - began })));
+    const late = await house.post(body);
+    const told: unknown = await late.json();
+    const meanwhile = await readiness();
+    const texts = await ended;
+    await returned;
+    await (kind === 'stopped' ? server.start() : cable.release());
+
+    const settled = async (): Promise<number> => (await house.balance().catch(() => ({ used: -1 }))).used;
+    while ((await readiness()) !== 200 || Math.abs((await settled()) - due) > 1e-9) await sleep(50);
+    const store = await openStore({ kind: 'postgres', url, connections: 1 }, '');
+    const audit = await store.audit();
+    await store.close();
+    return {
+      refused: { status: late.status, retryAfter: late.headers.get('retry-after'), code: told },
+      ready: [before, meanwhile, await readiness()],
+      whole: texts.filter(({ text }) => text.trimEnd().endsWith('data: [DONE]')).length,
+      longestWait: Math.max(...texts.map(({ after }) => after)),
+      due, used: await settled(), audit,
+    };
+  } finally {
+    await house.close();
+    await cable.close();
+    await server.end();
+  }
+}

@@ -1,0 +1,15 @@
+/** How the long tests are run: one file after the other, with as much time as each of them says. */
+import { join } from 'node:path';
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    root: join(import.meta.dirname, '../..'),
+    include: ['test/faults/**/*.fault.ts'],
+    globalSetup: [join(import.meta.dirname, '../support/postgres-on-demand.ts')],
+    setupFiles: [join(import.meta.dirname, '../support/seed.ts')],
+    fileParallelism: false,
+    testTimeout: 30 * 60_000,
+    hookTimeout: 60_000,
+  },
+});
