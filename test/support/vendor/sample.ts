@@ -19,22 +19,22 @@ function pointed(root: JsonObject, reference: string): unknown {
     .reduce<unknown>((place, step) => (isObject(place) && step ? place[step] : place), root);
 }
 
-function objectOf(schema: JsonObject, root: JsonObject): JsonObject {
-  const properties = isObject(schema['properties']) ? schema['properties'] : {};
-  return Object.fromEntries(Object.entries(properties).map(([name, inner]) => [name, sampleOf(inner, root)]));
+function objectOf(schema: JsonObject, root: JsonObject, depth: number): JsonObject {
+  const properties = isObject(schema['properties']) && depth < 4 ? schema['properties'] : {};
+  return Object.fromEntries(Object.entries(properties).map(([name, inner]) => [name, sampleOf(inner, root, depth + 1)]));
 }
 
-/** Passed a schema; the answer is a value it accepts, of every property it names. */
-export function sampleOf(schema: unknown, root: unknown = schema): unknown {
-  if (!isObject(schema) || !isObject(root)) return 'anything';
+/** Passed a schema; the answer is a value it accepts, of every property it names as far as four deep: some have no end. */
+export function sampleOf(schema: unknown, root: unknown = schema, depth = 0): unknown {
+  if (!isObject(schema) || !isObject(root) || depth > 8) return 'anything';
   const { enum: values, const: only, anyOf, oneOf, $ref: reference } = schema;
-  if (typeof reference === 'string') return sampleOf(pointed(root, reference), root);
+  if (typeof reference === 'string') return sampleOf(pointed(root, reference), root, depth + 1);
   if (only !== undefined) return only;
   if (Array.isArray(values) && values.length) return values[0];
-  for (const choices of [anyOf, oneOf]) if (Array.isArray(choices) && choices.length) return sampleOf(choices[0], root);
+  for (const choices of [anyOf, oneOf]) if (Array.isArray(choices) && choices.length) return sampleOf(choices[0], root, depth + 1);
   const type = typeOf(schema);
-  if (type === 'object') return objectOf(schema, root);
-  if (type === 'array') return schema['items'] === undefined ? [] : [sampleOf(schema['items'], root)];
+  if (type === 'object') return objectOf(schema, root, depth);
+  if (type === 'array') return schema['items'] === undefined || depth > 4 ? [] : [sampleOf(schema['items'], root, depth + 1)];
   if (type === 'integer' || type === 'number') return typeof schema['minimum'] === 'number' ? schema['minimum'] : 7;
   if (type === 'boolean') return true;
   return type === 'null' ? null : 'Whitby';
