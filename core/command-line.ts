@@ -28,10 +28,6 @@ async function start(): Promise<void> {
   if (workers > 1 && cluster.isPrimary) return superviseWorkers(workers);
   const service = await serve(config, createLogger());
   const speaks = cluster.isPrimary || isFirstWorker();
-  if (speaks) print(banner(service, performance.now() - began));
-  tellReady();
-  flushCompileCache();
-  releaseSoon();
   let stopping = false;
   const stop = async (): Promise<void> => {
     if (stopping) process.exit(1);
@@ -43,6 +39,11 @@ async function start(): Promise<void> {
   process.on('SIGINT', () => void stop());
   process.on('SIGTERM', () => void stop());
   process.on('SIGHUP', () => void service.reload());
+  // From here on someone may rely on it: signals are heard before it says that it is ready.
+  if (speaks) print(banner(service, performance.now() - began));
+  tellReady();
+  flushCompileCache();
+  releaseSoon();
 }
 
 function banner({ url, notes, examples }: Service, milliseconds: number): string {
