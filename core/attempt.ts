@@ -1,6 +1,7 @@
 /** One attempt while it runs: its record as routing plugins see it, its deadline, and the means to stop it. */
 import { Cancellation } from './cancellation.ts';
 import { setDeadline } from './deadlines.ts';
+import { Drain } from './drain.ts';
 import type { GatewayError } from './errors.ts';
 import { advance, type Attempt, type Grant, type Planned, type Routed, type Target } from './exchange.ts';
 import type { CoreHooks } from './hooks.ts';
@@ -15,6 +16,8 @@ export interface RunningAttempt {
   ended(error: GatewayError | undefined): void;
   /** Closes the connection to the vendor at once. */
   stop(): void;
+  /** Where the client has left and the vendor is read on all the same. */
+  drain(): Drain | undefined;
 }
 
 /** A class and not a literal: an accessor in a literal gives every object a shape of its own, which nothing can be quick with. */
@@ -48,14 +51,21 @@ export function startAttempt(hooks: CoreHooks, planned: Planned, grant: Grant, t
   const cancellation = new Cancellation();
   const stop = (): void => cancellation.cancel();
   const inTime = setDeadline(deadline, stop);
-  const release = planned.cancellation.onCancel(stop);
   const attempt = new Run(target, number, cancellation);
+  let drain: Drain | undefined;
+  const leave = (): void => {
+    const { onAbort, name } = target.provider;
+    if (onAbort && attempt.sent && planned.cancellation.left) drain = Drain.begin(name, onAbort, stop);
+    if (!drain) stop();
+  };
+  const release = planned.cancellation.onCancel(leave);
   const routed = advance(planned, { grant, attempt });
   hooks.attempt.call(attempt, routed);
   return {
     routed,
     tally: attempt.tally,
     stop,
+    drain: () => drain,
     begun() {
       if (attempt.phase !== 'start') return;
       inTime();
@@ -66,6 +76,7 @@ export function startAttempt(hooks: CoreHooks, planned: Planned, grant: Grant, t
     ended(error) {
       inTime();
       release();
+      drain?.end();
       attempt.phase = 'end';
       attempt.duration = performance.now() - attempt.startedAt;
       attempt.error = error;

@@ -24,7 +24,9 @@ export function chargeFor(outcome: Outcome, exchange: Routed, tally: Progress): 
   // Who leaves has seen the picture in the making; who is left by the vendor will never have it.
   const images = outcome === 'aborted' ? tally.imagesShown : tally.images;
   const counted = countImages(told, price, images);
-  if (outcome === 'completed' && isWhole(counted, price)) return { usage: counted, cost: costOf(counted, price), basis: 'usage', suspect };
+  // One that was read on to its end after the client had left is known as well.
+  const isKnown = outcome === 'completed' || (outcome === 'aborted' && tally.complete);
+  if (isKnown && isWhole(counted, price)) return { usage: counted, cost: costOf(counted, price), basis: 'usage', suspect };
   const usage = { ...counted, input: told.input ?? estimateInput(exchange), ...estimateOutput(outcome, exchange, told, tally.deliveredBytes, images) };
   return { usage, cost: costOf(usage, price), basis: 'estimate', suspect };
 }

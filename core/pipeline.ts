@@ -140,7 +140,7 @@ async function deliver(running: RunningAttempt, attempts: readonly Attempt[], ta
       const { text, last } = step.value;
       if (last) {
         if (routed.call.stream) void finishTail(pieces, running);
-        return await settle('completed', undefined, text);
+        return await settle(running.drain() ? 'aborted' : 'completed', undefined, text);
       }
       await client.reply.write(text);
       if (routed.cancellation.cancelled) throw new GatewayError('client_gone', 'The client left before the reply was complete.');
@@ -148,12 +148,25 @@ async function deliver(running: RunningAttempt, attempts: readonly Attempt[], ta
     throw new GatewayError('upstream_failed', 'The provider broke off before its reply was complete.');
   } catch (thrown) {
     const error = failureOf(thrown, routed);
+    const hadAll = tally.hasAll(routed.call.candidates);
+    if (!hadAll) await readOn(pieces, running);
     running.stop();
     pieces.return(undefined).catch(() => undefined);
     // Where the client has left these words are for a recording alone, which must not pass for whole.
     const words = client.protocol.client.encodeStreamError(error, routed.call, true);
-    if (routed.cancellation.left && tally.hasAll(routed.call.candidates)) return settle('completed', undefined, words);
+    if (routed.cancellation.left && hadAll) return settle('completed', undefined, words);
     return settle(routed.cancellation.left ? 'aborted' : 'cut', error, words);
+  }
+}
+
+/** Where the client has left a vendor that bills the whole reply: reads what is left of it, for its figures. */
+async function readOn(pieces: AsyncGenerator<Piece>, running: RunningAttempt): Promise<void> {
+  const drain = running.drain();
+  if (!drain) return;
+  try {
+    for (let step = await pieces.next(); !step.done && !step.value.last; step = await pieces.next()) drain.took(step.value.text.length);
+  } catch {
+    // It broke off, or was let go of: what is known by now is what is charged.
   }
 }
 

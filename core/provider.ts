@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import type { CanonicalRequest } from './canonical/request.ts';
 import { readCatalogue, type Model } from './catalog.ts';
+import { drainSchema, type DrainLimits } from './drain.ts';
 import { definePlugin, type PluginFactory } from './plugin.ts';
 import { priceSchema } from './money.ts';
 import type { Target } from './exchange.ts';
@@ -40,6 +41,8 @@ export interface Provider {
   readonly endpoints: Readonly<Record<string, Endpoint>>;
   /** Of a provider that speaks several protocols and none of them the client's: passed the request and the model it is for; the answer is the name of the one that suits it, the first unless there is a reason. */
   readonly choose?: ((request: CanonicalRequest, model: Model) => string | undefined) | undefined;
+  /** How far a reply is read on whose client has left, for a vendor that bills the whole of it; cancelled at once where undefined. */
+  readonly onAbort?: DrainLimits | undefined;
   /** Passed the finished request; the answer is the same request with the vendor's credential on it. */
   sign(request: UpstreamRequest): UpstreamRequest | Promise<UpstreamRequest>;
 }
@@ -73,6 +76,8 @@ const optionsSchema = z.strictObject({
   contextLength: z.int().positive().default(8192),
   /** Seconds between two looks at the vendor's list of models. */
   discoverEvery: z.int().positive().default(60),
+  /** When a client leaves: the vendor's reply is cancelled at once, or read on for its figures, within limits. */
+  onAbort: z.union([z.literal('cancel'), z.literal('drain'), z.strictObject({ drain: drainSchema })]).default('cancel'),
 });
 
 export type ProviderOptions = z.output<typeof optionsSchema>;
@@ -102,7 +107,7 @@ export function defineProvider(spec: ProviderSpec): PluginFactory<typeof options
       const models = spec.models instanceof URL ? readCatalogue(spec.models) : undefined;
       const credentials = keys.length > 0 ? keys.map(spec.credential ?? bearer) : [{}];
       for (const [index, headers] of credentials.entries()) {
-        const provider = providerOf(spec, base, headers, credentials.length > 1 ? index + 1 : undefined);
+        const provider = providerOf(spec, base, headers, credentials.length > 1 ? index + 1 : undefined, options.onAbort);
         if (index === 0) host.providers.add(provider);
         if (models) host.catalog.offer(provider, models);
         else if (!(spec.models instanceof URL)) host.discover(provider, { url: base + spec.models.discover, headers, options });
@@ -111,12 +116,13 @@ export function defineProvider(spec: ProviderSpec): PluginFactory<typeof options
   });
 }
 
-function providerOf(spec: ProviderSpec, base: string, credential: Readonly<Record<string, string>>, number: number | undefined): Provider {
+function providerOf(spec: ProviderSpec, base: string, credential: Readonly<Record<string, string>>, number: number | undefined, onAbort: ProviderOptions['onAbort']): Provider {
   return {
     name: spec.name,
     ...(number === undefined ? {} : { credential: number }),
     endpoints: Object.fromEntries(Object.entries(spec.endpoints).map(([protocol, path]) => [protocol, below(base, path)])),
     choose: spec.choose,
+    onAbort: onAbort === 'cancel' ? undefined : onAbort === 'drain' ? drainSchema.parse({}) : onAbort.drain,
     sign: (request) => ({ ...request, headers: { ...request.headers, ...credential } }),
   };
 }

@@ -15,7 +15,7 @@ export function isOpening({ type }: CanonicalEvent): boolean {
 }
 
 /** How far a reply has come, and what its vendor has said of its cost so far. */
-export type Progress = Readonly<Pick<Tally, 'usage' | 'deliveredBytes' | 'regressed' | 'images' | 'imagesShown'>>;
+export type Progress = Readonly<Pick<Tally, 'usage' | 'deliveredBytes' | 'complete' | 'regressed' | 'images' | 'imagesShown'>>;
 
 /** A reply is told to have lost so many kinds of things at most: no vendor's stream fills the memory. */
 const mostLosses = 50;

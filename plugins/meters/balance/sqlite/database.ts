@@ -9,7 +9,7 @@ export function openDatabase(file: string, busyTimeout: number): DatabaseSync {
   mkdirSync(dirname(file), { recursive: true });
   const database = new DatabaseSync(file, { timeout: busyTimeout, readBigInts: true });
   keepLog(database, performance.now() + busyTimeout);
-  database.exec('PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -32000;');
+  database.exec('PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -32000; PRAGMA wal_autocheckpoint = 4000;');
   migrate(database);
   return database;
 }

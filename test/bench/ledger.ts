@@ -1,0 +1,95 @@
+/**
+ * The ledger alone: reserve and settle, each durable when it is answered, with many calls in flight. Processor time
+ * is told of the event loop and of the writer's thread apart, since a busy machine changes rates more than that.
+ *
+ *   node test/bench/ledger.ts [-- --json]      LEDGER_STORE=postgres LEDGER_PAIRS=100000 LEDGER_FLIGHT=256 LEDGER_KEYS=64
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openPostgres } from '../../plugins/meters/balance/postgres/open.ts';
+import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
+import type { Consumption, Store } from '../../plugins/meters/balance/store.ts';
+import { startPostgres } from '../support/postgres.ts';
+
+const pairs = Number(process.env['LEDGER_PAIRS'] ?? 100_000);
+const inFlight = Number(process.env['LEDGER_FLIGHT'] ?? 256);
+const keys = Number(process.env['LEDGER_KEYS'] ?? 64);
+const rounds = 3;
+
+const consumption: Consumption = {
+  model: 'openai/gpt-5-mini', provider: 'openai', price: '0123456789ab', input: 1200, output: 300, attempts: 1,
+  usage: '{"input":1200,"cacheRead":1024,"output":300,"reasoning":128}',
+  costs: '[["cacheRead",1024,"0.025"],["input",176,"0.25"],["output",300,"2"]]',
+};
+
+function keyOf(index: number): string {
+  return (index % keys).toString(16).padStart(16, '0');
+}
+
+async function fill(store: Store): Promise<void> {
+  await store.createAccount({ name: 'bench', at: Date.now() });
+  await store.credit({ account: 'bench', amount: 10n ** 15n, kind: 'top-up', reference: undefined, at: Date.now() });
+  const limits = { spendCap: undefined, models: undefined, expires: undefined, callsPerMinute: undefined };
+  for (let index = 0; index < keys; index += 1) {
+    const id = keyOf(index);
+    await store.createKey({ ...limits, id, hash: id.padEnd(64, '0'), lastFour: 'wxyz', name: '', kind: 'user', account: 'bench', at: Date.now() });
+  }
+}
+
+let made = 0;
+
+async function pair(store: Store): Promise<void> {
+  made += 1;
+  const id = `0199-${made.toString().padStart(31, '0')}`;
+  const quotes = [{ model: 'openai/gpt-5-mini', provider: 'openai', price: '0123456789ab', least: 40_000n, most: 1_200_000n }];
+  const reserved = await store.reserve({ id, account: 'bench', key: keyOf(made), quotes, at: Date.now() });
+  if (reserved.status !== 'reserved') throw new Error(`refused: ${reserved.status}`);
+  const settled = await store.settle({ ...consumption, id, amount: 669_600n, reason: 'completed', basis: 'usage', suspect: false, at: Date.now() });
+  if (settled.status !== 'posted') throw new Error(`not settled: ${settled.status}`);
+}
+
+interface Round {
+  readonly perSecond: number;
+  readonly loopMicroseconds: number;
+  readonly writerMicroseconds: number;
+}
+
+async function round(store: Store, count: number): Promise<Round> {
+  let left = count;
+  const spend = async (): Promise<void> => {
+    while (left > 0) {
+      left -= 1;
+      await pair(store);
+    }
+  };
+  const [began, all, loop] = [performance.now(), process.cpuUsage(), process.threadCpuUsage()];
+  await Promise.all(Array.from({ length: inFlight }, spend));
+  const seconds = (performance.now() - began) / 1000;
+  const total = process.cpuUsage(all);
+  const own = process.threadCpuUsage(loop);
+  const loopTime = own.user + own.system;
+  return { perSecond: count / seconds, loopMicroseconds: loopTime / count, writerMicroseconds: (total.user + total.system - loopTime) / count };
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'tollgate-ledger-bench-'));
+process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+const server = process.env['LEDGER_STORE'] === 'postgres' ? await startPostgres({ durable: true }) : undefined;
+const name = server ? 'PostgreSQL, fsync on' : 'SQLite, synchronous=FULL';
+const store = server ? await openPostgres({ url: server.url }) : await openSqlite({ file: join(folder, 'ledger.db') });
+await fill(store);
+await round(store, Math.min(pairs, 20_000));
+const measured: Round[] = [];
+for (let index = 0; index < rounds; index += 1) measured.push(await round(store, pairs));
+await store.close();
+await server?.end();
+const [best] = measured.toSorted((first, second) => second.perSecond - first.perSecond);
+if (process.argv.includes('--json')) {
+  process.stdout.write(`${JSON.stringify({ pairs, inFlight, keys, rounds: measured })}\n`);
+} else if (best) {
+  const { perSecond, loopMicroseconds, writerMicroseconds } = best;
+  process.stdout.write(
+    `ledger (${name}): ${perSecond.toFixed(0)} reserve+settle/s at best of ${rounds} rounds of ${pairs}, ${inFlight} in flight, ${keys} keys; ` +
+      `processor time a call: ${loopMicroseconds.toFixed(1)} us on the event loop, ${writerMicroseconds.toFixed(1)} us in other threads\n`,
+  );
+}
