@@ -2,7 +2,7 @@
  * The ledger alone: reserve and settle, each durable when it is answered, with many calls in flight. Processor time
  * is told of the event loop and of the writer's thread apart, since a busy machine changes rates more than that.
  *
- *   node test/bench/ledger.ts [-- --json]      LEDGER_STORE=postgres LEDGER_PAIRS=100000 LEDGER_FLIGHT=256 LEDGER_KEYS=64
+ *   node test/bench/ledger.ts [postgres] [--json]      LEDGER_PAIRS=100000 LEDGER_FLIGHT=256 LEDGER_KEYS=64
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -74,7 +74,7 @@ async function round(store: Store, count: number): Promise<Round> {
 
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-ledger-bench-'));
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
-const server = process.env['LEDGER_STORE'] === 'postgres' ? await startPostgres({ durable: true }) : undefined;
+const server = process.argv.includes('postgres') ? await startPostgres({ durable: true }) : undefined;
 const name = server ? 'PostgreSQL, fsync on' : 'SQLite, synchronous=FULL';
 const store = server ? await openPostgres({ url: server.url }) : await openSqlite({ file: join(folder, 'ledger.db') });
 await fill(store);
