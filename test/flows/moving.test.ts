@@ -1,0 +1,50 @@
+/**
+ * A conversation that changes vendors in the middle of a tool loop, and comes back: what the one handed out is kept for
+ * it, kept from the other, and no vendor is ever asked what it would refuse.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { wires, type Wire } from '../support/replaying-vendor.ts';
+import { openVendorHouse, type VendorHouse } from '../support/vendor-house.ts';
+
+/** One model of each wire and kind, each strict about what it gave: thoughts, signatures, encrypted reasoning. */
+const models = ['deepseek/deepseek-v4-flash', 'openai/gpt-4o-mini', 'openai/gpt-5.5-pro', 'anthropic/claude-sonnet-4-5', 'google/gemini-3-flash-preview'] as const;
+type Model = (typeof models)[number];
+
+const tools = [
+  { name: 'find_town', schema: { type: 'object', properties: { town: { type: 'string' } }, required: ['town'], additionalProperties: false } },
+  { name: 'now', schema: { type: 'object', properties: {} } },
+];
+
+/** A model without thoughts is not asked for any on the wire that would refuse to. */
+function mayThink(client: Wire, model: Model): boolean {
+  return model !== 'openai/gpt-4o-mini' || client === 'messages' || client === 'generate-content';
+}
+
+let house: VendorHouse;
+beforeAll(async () => {
+  house = await openVendorHouse();
+});
+afterAll(() => house.close());
+
+async function thereAndBack(client: Wire, first: Model, second: Model, thinks: boolean): Promise<void> {
+  const form = thinks ? 'streamed' : 'whole';
+  const talk = house.clients[client]({ text: 'Look around.', system: 'Be brief.', tools, thinks });
+  expect((await talk.ask(first, form)).calls, 'the first asks').toHaveLength(2);
+  talk.answer(['Whitby', 'noon']);
+  expect((await talk.ask(second, form)).text, 'the second answers').toContain('said: Whitby');
+  talk.say('Once more.');
+  expect((await talk.ask(second, form)).calls, 'the second asks').toHaveLength(2);
+  talk.answer(['Hull', 'dusk']);
+  expect((await talk.ask(first, form)).text, 'the first answers').toContain('said: Hull');
+  talk.say('And again.');
+  expect((await talk.ask(first, form)).calls, 'the first asks again').toHaveLength(2);
+}
+
+const moves = models.flatMap((first) => models.filter((model) => model !== first).map((second): [Model, Model] => [first, second]));
+
+describe.each(wires)('a conversation of a %s client moves', (client) => {
+  it.concurrent.each(moves)('from %s to %s and back', async (first, second) => {
+    await thereAndBack(client, first, second, false);
+    if (mayThink(client, first) && mayThink(client, second)) await thereAndBack(client, first, second, true);
+  });
+});
