@@ -12,6 +12,7 @@ import type { CoreHooks } from './hooks.ts';
 import { clientPath, type Loss } from './loss.ts';
 import type { EventDecoder, Operation, Protocol, ReplyContext, UpstreamSide } from './protocol.ts';
 import type { UpstreamResponse } from './provider.ts';
+import { isLarge, releaseCopies } from './memory.ts';
 import { locateString } from './splice.ts';
 import { stopAt } from './stop-sequences.ts';
 import { frame, SseReader, type SseBlock } from './sse.ts';
@@ -40,7 +41,7 @@ const longestReply = 256 * 1024 * 1024;
 
 export function isVerbatim(hooks: CoreHooks, exchange: Routed): boolean {
   const applies = (tap: { name: string }): boolean => conditionOf(tap)(exchange);
-  return exchange.protocol === exchange.attempt.target.protocol && exchange.protocol.body === 'json' && !exchange.call.carriesState && !hooks.transformRequest.taps.some(applies) && !hooks.transformStream.taps.some(applies);
+  return exchange.protocol === exchange.attempt.target.protocol && exchange.protocol.body === 'json' && !exchange.call.carriesState && (exchange.call.suits?.(exchange.attempt.target.model) ?? true) && !hooks.transformRequest.taps.some(applies) && !hooks.transformStream.taps.some(applies);
 }
 
 const json = 'application/json';
@@ -216,13 +217,15 @@ function* decodeBlocks(decoder: EventDecoder, blocks: readonly SseBlock[]): Gene
 }
 
 async function* repliedEvents(protocol: Protocol, exchange: Routed, response: UpstreamResponse, tally: Tally): AsyncGenerator<CanonicalEvent> {
-  yield* counted(decodeReply(protocol, exchange, await readText(response)), tally);
+  // Handed on and not awaited: this generator would hold the text for as long as it runs.
+  yield* counted(await readText(response).then((text) => decodeReply(protocol, exchange, text)), tally);
 }
 
 /** Events as they are read; nothing comes after a reply's end. */
 function* counted(events: Iterable<CanonicalEvent>, tally: Tally): Generator<CanonicalEvent> {
   for (const event of events) {
     tally.read(event);
+    if (event.type === 'block-delta' && isLarge(event.text.length)) releaseCopies();
     yield event;
     if (tally.complete) return;
   }

@@ -48,12 +48,12 @@ export function modelsNamed(catalog: Catalog, listed: readonly Model[], name: st
 }
 
 interface Rendered {
-  /** As bytes: a long listing is sent as it is, and not encoded each time. */
-  readonly body: Buffer;
+  readonly body: string | Buffer;
   readonly tag: string;
 }
 
 const mostRendered = 1000;
+const longText = 16_384;
 
 /** Whether the client says it has this very text: `if-none-match` holds tags, weak or strong, or a star for any. */
 function hasIt(headers: RouteRequest['headers'], tag: string): boolean {
@@ -78,7 +78,9 @@ export class Listings {
   }
 
   #render(key: string, value: unknown): Rendered {
-    const body = Buffer.from(JSON.stringify(value));
+    const text = JSON.stringify(value);
+    // A long listing is not to be encoded each time; a short one goes out quicker together with its head, as text.
+    const body = text.length > longText ? Buffer.from(text) : text;
     const rendered = { body, tag: `"${createHash('sha256').update(body).digest('base64url')}"` };
     this.#rendered.set(key, rendered);
     return rendered;

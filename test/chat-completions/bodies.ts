@@ -24,10 +24,10 @@ export function modelWith({ capabilities, ...facts }: Partial<ModelFacts> = {}):
   });
 }
 
-/** The model a body asks for, with the limit under the name the body uses. */
+/** The model a body asks for, with the limit under the name the body uses, of a vendor that takes thoughts back: OpenAI itself has no field for them. */
 export function modelFor(body: unknown): Model {
   const fields = isObject(body) ? body : {};
-  return modelWith({ id: String(fields['model']), capabilities: { outputLimitField: fields['max_tokens'] ? 'max_tokens' : 'max_completion_tokens' } });
+  return modelWith({ id: String(fields['model']), capabilities: { chatExtras: false, outputLimitField: fields['max_tokens'] ? 'max_tokens' : 'max_completion_tokens' } });
 }
 
 /** The edits the gateway makes on purpose, and nothing else. */

@@ -69,8 +69,8 @@ describe('a stream', () => {
   it('tells a call when it is whole, with the digits of its arguments', () => {
     const events = [start, ...block(0, 'tool-call', ['{"n":1.0,', '"big":12345678901234567890}'], { id: 'c1', name: 'f' }), stop, end];
     expect(framesOf(events).filter(Boolean)[0]).toContain('"functionCall":{"id":"c1","name":"f","args":{"n":1.0,"big":12345678901234567890}}');
-    expect(partsOf([start, ...block(0, 'tool-call', ['{"cut'], { name: 'f' }), stop, end])[0]).toEqual({ functionCall: { name: 'f', args: { _raw: '{"cut' } } });
-    expect(partsOf([start, ...block(0, 'tool-call', [], { name: 'f' }), stop, end])[0]).toEqual({ functionCall: { name: 'f', args: {} } });
+    expect(partsOf([start, ...block(0, 'tool-call', ['{"cut'], { name: 'f' }), stop, end])[0]).toMatchObject({ functionCall: { name: 'f', args: { _raw: '{"cut' } } });
+    expect(partsOf([start, ...block(0, 'tool-call', [], { name: 'f' }), stop, end])[0]).toMatchObject({ functionCall: { name: 'f', args: {} } });
   });
 
   it('shows thoughts as thoughts, unless they are not wanted', () => {

@@ -5,10 +5,9 @@
 import type { Block, Turn } from '../../../core/index.ts';
 import { overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
-import { fileVendor } from './decode-messages.ts';
 import { encodePart, joinParts, type Encoding } from './encode-parts.ts';
 import { wrapInput } from '../../shared/custom-tools.ts';
-import { writeReasoning, type ReasoningBlock } from './reasoning.ts';
+import { refusesThoughts, writeReasoning, type ReasoningBlock } from './reasoning.ts';
 import { fitCallId, fitName } from './tool-names.ts';
 
 type ToolResult = Extract<Block, { type: 'tool-result' }>;
@@ -131,10 +130,9 @@ function encodeAssistant(turn: Turn, placed: readonly Placed[], encoding: Encodi
 }
 
 /** Sealed state is for its own vendor; reasoning read in another protocol and not sealed belongs to nobody known. */
-function isReplayable(block: ReasoningBlock, { owner, own, capabilities }: Encoding): boolean {
+function isReplayable(block: ReasoningBlock, { owner, model }: Encoding): boolean {
   const { opaque = [] } = block;
-  // OpenAI itself has no field for it on this wire, and refuses those it does not know.
-  if (!own && capabilities.chatExtras && owner === fileVendor) return false;
+  if (refusesThoughts(model)) return false;
   const fits = opaque.every(({ vendor }) => vendor === owner || vendor === '');
   return fits && (bag.form(block).length > 0 || opaque.some(({ vendor }) => vendor === owner));
 }

@@ -2,7 +2,7 @@
  * Canonical text and media as the content of a message. A part that this wire has no words for is told as lost;
  * content without which the answer would be worthless (a video, another vendor's file) refuses the call.
  */
-import type { Block, Capabilities } from '../../../core/index.ts';
+import type { Block, Model } from '../../../core/index.ts';
 import type { Lose } from '../../shared/losses.ts';
 import { refuseFile, refusePart } from '../../shared/refuse-part.ts';
 import { overlay, type Fields } from '../../shared/vendor-bag.ts';
@@ -20,7 +20,7 @@ export interface Encoding {
   readonly marks: boolean;
   /** The owner of the model: the only one who understands state that was sealed for it. */
   readonly owner: string;
-  readonly capabilities: Capabilities;
+  readonly model: Model;
   readonly lose: Lose;
 }
 

@@ -3,10 +3,12 @@
  * restored as it stood; what has no place here is told as lost, by its canonical path.
  */
 import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/index.ts';
+import { fitLimit } from '../../shared/fit-limit.ts';
+import { fitModalities } from '../../shared/fit-modalities.ts';
 import { foreignFields } from '../../shared/foreign-fields.ts';
 import { noteLosses } from '../../shared/losses.ts';
 import { loseSettings } from '../../shared/image-settings.ts';
-import { openaiFields, openaiFieldsOf } from '../../shared/openai-fields.ts';
+import { openaiFields, openaiFieldsOf, saysSafety } from '../../shared/openai-fields.ts';
 import { effortFor, nearestEffort } from '../../shared/reasoning-effort.ts';
 import { overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
@@ -30,11 +32,11 @@ export function encodeRequest(request: CanonicalRequest, model: Model, outputLim
     extras: own || capabilities.chatExtras,
     marks: own || capabilities.cacheMarks,
     owner: model.id.slice(0, model.id.indexOf('/')),
-    capabilities,
+    model,
     lose,
   };
   const siblings = capabilities.chatExtras;
-  const limit = outputLimit ?? request.outputLimit;
+  const limit = fitLimit(outputLimit ?? request.outputLimit, model, encoding);
   const { sent, watched } = splitStops(request, model);
   const body = overlay(fitting(siblings ? { ...openaiFieldsOf(request, 'responses'), ...bag.fields(request) } : bag.fields(request), model, encoding), {
     model: model.upstream,
@@ -47,7 +49,7 @@ export function encodeRequest(request: CanonicalRequest, model: Model, outputLim
     stop: encodeStop(request, sent),
     ...encodeReasoning(request, model, encoding),
     response_format: encodeFormat(request, model, encoding),
-    modalities: request.modalities,
+    modalities: fitModalities(request, model, encoding),
     ...encodeExtras(request, encoding),
   });
   loseSettings(request.image, [], encoding.lose);
@@ -159,7 +161,7 @@ function encodeFormat({ format }: CanonicalRequest, { capabilities }: Model, { l
 
 /** Fields that only some vendors know, and others refuse. */
 function encodeExtras(request: CanonicalRequest, { extras, lose }: Encoding): Fields {
-  const userField = bag.form(request).includes('safety-identifier') ? 'safety_identifier' : 'user';
+  const userField = saysSafety(request, extras ? [protocolName, 'responses'] : [protocolName]) ? 'safety_identifier' : 'user';
   const rows = [
     ['verbosity', 'verbosity', request.verbosity],
     ['metadata', 'metadata', request.metadata],

@@ -2,12 +2,13 @@
  * Reads a client's request: its shape by the wire schema, then what takes two fields to see, then the facts the
  * gateway decides by. The canonical form is made when first asked for, since most calls go on verbatim.
  */
-import type { CanonicalRequest, ClientCall, InputSize, Preferences } from '../../../core/index.ts';
+import type { CanonicalRequest, ClientCall, InputSize, Model, Preferences } from '../../../core/index.ts';
 import { base64Length } from '../../shared/data-url.ts';
 import { envelopeMark } from '../../shared/envelope.ts';
 import { preferencesOf } from '../../shared/provider-object.ts';
 import { badField, checkWire } from '../../shared/wire-check.ts';
 import { decodeRequest, isOwnTool, leastLimit } from './decode-request.ts';
+import { refusesThoughts } from './reasoning.ts';
 import { requestWire, type WireMessage, type WirePart, type WireRequest, type WireToolReference } from './wire.ts';
 
 /** The two names of the output limit, the former one first. */
@@ -27,6 +28,8 @@ export class ChatCall implements ClientCall {
   readonly framing = 'events';
   /** The output limits as they stand in the body, by their names there. */
   readonly limits: Readonly<Record<LimitField, number | undefined>>;
+  /** Whether assistants' messages hold thoughts, for which OpenAI itself has no field on this wire. */
+  readonly #thoughts: boolean;
   readonly #wire: WireRequest;
   readonly #text: string;
   #request: CanonicalRequest | undefined;
@@ -41,14 +44,23 @@ export class ChatCall implements ClientCall {
     this.size = sizeOf(wire.messages, text);
     this.preferences = preferencesOf(wire.provider);
     this.carriesState = text.includes(envelopeMark);
+    this.#thoughts = wire.messages.some(hasThoughts);
     this.#wire = wire;
     this.#text = text;
+  }
+
+  suits(model: Model): boolean {
+    return !this.#thoughts || !refusesThoughts(model);
   }
 
   decode(): CanonicalRequest {
     this.#request ??= decodeRequest(this.#wire, this.#text);
     return this.#request;
   }
+}
+
+function hasThoughts(message: WireMessage): boolean {
+  return message.role === 'assistant' && Boolean(message.reasoning_content ?? message.reasoning ?? message.reasoning_details);
 }
 
 /** Throws `invalid_request` naming the field at fault. */

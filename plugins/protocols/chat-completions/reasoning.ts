@@ -3,7 +3,7 @@
  * Groq) is text alone; an entry of OpenRouter's `reasoning_details` can carry a vendor's sealed state as well, and
  * its `format` says whose. Clients are given sealed state in the same entries, in the gateway's own envelope.
  */
-import type { Block, Opaque } from '../../../core/index.ts';
+import type { Block, Model, Opaque } from '../../../core/index.ts';
 import { seal, unseal } from '../../shared/envelope.ts';
 import { isObject, leftover, overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
@@ -85,6 +85,11 @@ function writeDetails({ text, summary, opaque }: Thought, common: (state: Opaque
 /** Entries for a client: its own and other vendors' state alike in envelopes, all with the index of their thought. */
 export function envelopeDetails(thought: Thought, index: number): Fields[] {
   return writeDetails(thought, () => ({ index }), seal);
+}
+
+/** OpenAI refuses messages with fields it does not know; others that speak its wire have one for thoughts, or pass over it. */
+export function refusesThoughts({ id, capabilities }: Model): boolean {
+  return capabilities.chatExtras && id.startsWith('openai/');
 }
 
 const textMark = ' of text';

@@ -1,5 +1,7 @@
 /** The fields of `generationConfig`, fitted to what the model can take. */
 import type { CanonicalRequest, Model } from '../../../core/index.ts';
+import { fitLimit } from '../../shared/fit-limit.ts';
+import { fitModalities } from '../../shared/fit-modalities.ts';
 import type { Lose } from '../../shared/losses.ts';
 import { fitSettings, loseSettings } from '../../shared/image-settings.ts';
 import { efforts, effortFor, nearestEffort } from '../../shared/reasoning-effort.ts';
@@ -16,11 +18,11 @@ export function encodeGeneration(request: CanonicalRequest, model: Model, output
   return {
     ...encodeSampling(request, model, encoding),
     stopSequences: splitStops(request, model, encoding).sent,
-    maxOutputTokens: outputLimit ?? request.outputLimit,
+    maxOutputTokens: fitLimit(outputLimit ?? request.outputLimit, model, encoding),
     candidateCount: request.candidates,
     ...encodeLogprobs(request, model, encoding),
     ...encodeFormat(request, model, encoding),
-    responseModalities: encodeModalities(request),
+    responseModalities: encodeModalities(request, model, encoding),
     imageConfig: encodeImage(request, model, encoding),
     thinkingConfig: encodeThinking(request, model, encoding),
   };
@@ -118,8 +120,8 @@ function encodeImage({ image }: CanonicalRequest, { capabilities }: Model, { los
 
 const modalityForm = 'modalities:';
 
-function encodeModalities(request: CanonicalRequest): readonly string[] | undefined {
-  const { modalities } = request;
+function encodeModalities(request: CanonicalRequest, model: Model, encoding: Encoding): readonly string[] | undefined {
+  const modalities = fitModalities(request, model, encoding);
   const written = bag.form(request).find((word) => word.startsWith(modalityForm))?.slice(modalityForm.length).split(',');
   if (written?.length === modalities?.length && written?.every((each, index) => each.toLowerCase() === modalities?.[index])) return written;
   return modalities?.map((each) => each.toUpperCase());

@@ -10,7 +10,7 @@ import { bag, protocolName } from './bag.ts';
 import { encodeFinish } from './finish.ts';
 import { encodeGrounding, isCited, type Annotation } from './grounding.ts';
 import { encodeLogprobs } from './logprobs.ts';
-import { writeSignature } from './signature.ts';
+import { placeholders, writeSignature } from './signature.ts';
 
 type Event<Type extends CanonicalEvent['type']> = Extract<CanonicalEvent, { type: Type }>;
 
@@ -27,6 +27,7 @@ interface Candidate {
   readonly annotations: Annotation[];
   readonly logprobs: unknown[];
   refused: boolean;
+  called: boolean;
 }
 
 interface OpenBlock {
@@ -75,7 +76,7 @@ export class ReplyParts {
   #candidate(index: number): Candidate {
     const known = this.#candidates.get(index);
     if (known) return known;
-    const candidate: Candidate = { text: '', annotations: [], logprobs: [], refused: false };
+    const candidate: Candidate = { text: '', annotations: [], logprobs: [], refused: false, called: false };
     this.#candidates.set(index, candidate);
     return candidate;
   }
@@ -107,7 +108,7 @@ export class ReplyParts {
       case 'reasoning':
         return sealed(text === '' ? [] : [{ text }], opaque).flatMap((part) => this.#speak(start.kind, part));
       case 'tool-call':
-        return sealed([callPart(start, text)], opaque);
+        return [this.#sealCall(start, callPart(start, text), opaque)];
       case 'image':
       case 'audio':
         return text === '' ? [] : sealed([{ inlineData: { mimeType: start.mediaType ?? defaultTypes[start.kind], data: text } }], opaque);
@@ -120,6 +121,16 @@ export class ReplyParts {
         return [];
       }
     }
+  }
+
+  /** Gemini wants a seal on the first call of a step, and takes a word in place of one where another model made the call. */
+  #sealCall(start: Event<'block-start'>, part: Fields, opaque: readonly Opaque[]): Fields {
+    const candidate = this.#candidate(start.candidate);
+    const [seal] = opaque.map(writeSignature);
+    const first = !candidate.called;
+    candidate.called = true;
+    const signature = seal ?? (first ? placeholders[0] : undefined);
+    return signature === undefined ? part : { ...part, thoughtSignature: signature };
   }
 
   #finish(event: Event<'finish'>): void {

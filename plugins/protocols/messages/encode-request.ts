@@ -3,6 +3,7 @@
  * restored as it stood; what has no place here is told as lost, by its canonical path.
  */
 import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/index.ts';
+import { fitLimit } from '../../shared/fit-limit.ts';
 import { foreignFields } from '../../shared/foreign-fields.ts';
 import { noteLosses } from '../../shared/losses.ts';
 import { nested, overlay, type Fields } from '../../shared/vendor-bag.ts';
@@ -48,11 +49,8 @@ export function encodeRequest(request: CanonicalRequest, model: Model, outputLim
 }
 
 /** This wire wants a limit in every request: the model's own where nobody stated one. */
-function limitOf(request: CanonicalRequest, granted: number | undefined, { own, model, lose }: Encoding): number {
-  const limit = granted ?? request.outputLimit ?? model.outputLimit;
-  if (own || limit <= model.outputLimit) return limit;
-  lose('outputLimit', `sent as ${model.outputLimit}, the most the model gives`, 'approximated');
-  return model.outputLimit;
+function limitOf(request: CanonicalRequest, granted: number | undefined, encoding: Encoding): number {
+  return fitLimit(granted ?? request.outputLimit, encoding.model, encoding) ?? encoding.model.outputLimit;
 }
 
 function instruct(system: Conversation['system'], instruction: string | undefined): Conversation['system'] {

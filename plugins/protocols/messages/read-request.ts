@@ -42,7 +42,7 @@ export class MessagesCall implements ClientCall {
     this.preferences = preferencesOf(wire.provider);
     this.namesProvider = wire.provider !== undefined;
     this.size = sizeOf(wire, text);
-    this.carriesState = text.includes(envelopeMark) || hasUnsignedThoughts(wire);
+    this.carriesState = text.includes(envelopeMark) || hasUnsignedThoughts(wire) || isThoughtlessLoop(wire);
     this.#wire = wire;
     this.#text = text;
   }
@@ -56,6 +56,16 @@ export class MessagesCall implements ClientCall {
 /** Thoughts of a model that seals none were shown to the client; Anthropic refuses to be given them. */
 function hasUnsignedThoughts({ messages }: WireRequest): boolean {
   return messages.some(({ content }) => typeof content !== 'string' && content.some(isUnsigned));
+}
+
+/** A loop of tool calls that another model began, which gave no thoughts: with thinking switched on the vendor refuses it. */
+function isThoughtlessLoop({ messages, thinking }: WireRequest): boolean {
+  if (thinking?.type !== 'enabled') return false;
+  const last = messages.at(-1)?.content;
+  const inLoop = Array.isArray(last) && last.some(({ type }) => type === 'tool_result');
+  const answered = inLoop ? messages.findLast(({ role }) => role === 'assistant')?.content : undefined;
+  const first = Array.isArray(answered) ? answered[0] : undefined;
+  return first !== undefined && first.type !== 'thinking' && first.type !== 'redacted_thinking';
 }
 
 function isUnsigned(block: WireBlock): boolean {

@@ -10,6 +10,7 @@ import { partBreak } from './decode-items.ts';
 import type { SpokenBlock } from './decode-parts.ts';
 import { encodePart, joinParts } from './encode-parts.ts';
 import { headOf, spelt } from './item-head.ts';
+import { isMadeId } from './response-object.ts';
 import { fittingName, shortHash, type ToolNames } from './tool-names.ts';
 
 /** What the encoding of one request goes by. */
@@ -171,7 +172,8 @@ function encodeResult(block: Kind<'tool-result'>, path: string, encoding: Encodi
 function encodeReasoning(block: Kind<'reasoning'>, path: string, { own, owner, lose }: Encoding): Fields | undefined {
   const { opaque = [], text } = block;
   const [sealed] = opaque;
-  if (opaque.some(({ vendor }) => vendor !== owner) || (!own && !sealed)) {
+  const ours = !sealed && isMadeId(spelt(bag.form(block), 'id') ?? '');
+  if (opaque.some(({ vendor }) => vendor !== owner) || (!own && !sealed) || ours) {
     lose(path, 'reasoning is only given back to the vendor it came from', 'state');
     return undefined;
   }

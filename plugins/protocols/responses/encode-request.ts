@@ -5,9 +5,10 @@
 import { createHash } from 'node:crypto';
 import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/index.ts';
 import { loseSettings } from '../../shared/image-settings.ts';
+import { fitLimit } from '../../shared/fit-limit.ts';
 import { foreignFields } from '../../shared/foreign-fields.ts';
 import { noteLosses } from '../../shared/losses.ts';
-import { openaiFields, openaiFieldsOf } from '../../shared/openai-fields.ts';
+import { openaiFields, openaiFieldsOf, saysSafety } from '../../shared/openai-fields.ts';
 import { effortFor, nearestEffort } from '../../shared/reasoning-effort.ts';
 import { overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
@@ -63,7 +64,8 @@ function encodeConversation(request: CanonicalRequest, encoding: Encoding): Fiel
 const leastLimit = 16;
 
 /** The vendor refuses limits below its least one. */
-function encodeLimit(limit: number | undefined, { own, lose }: Encoding): number | undefined {
+function encodeLimit(asked: number | undefined, { own, model, lose }: Encoding): number | undefined {
+  const limit = fitLimit(asked, model, { own, lose });
   if (limit === undefined || own || limit >= leastLimit) return limit;
   lose('outputLimit', `sent as ${leastLimit}, the least this wire takes`, 'approximated');
   return leastLimit;
@@ -72,7 +74,13 @@ function encodeLimit(limit: number | undefined, { own, lose }: Encoding): number
 /** What has no field on this wire at all. */
 const fieldless = ['topK', 'frequencyPenalty', 'presencePenalty', 'seed'] as const;
 
-function encodeSampling(request: CanonicalRequest, { model, lose }: Encoding): Fields {
+/** Models that reason refuse to be asked for them. */
+function takesLogprobs({ capabilities, supportedParameters }: Model): boolean {
+  return capabilities.sampling && (supportedParameters.length === 0 || supportedParameters.includes('logprobs') || supportedParameters.includes('top_logprobs'));
+}
+
+function encodeSampling(request: CanonicalRequest, { own, model, lose }: Encoding): Fields {
+  if (request.logprobs && !own && !takesLogprobs(model)) lose('logprobs', 'the model does not take it', 'model');
   for (const path of fieldless) if (request[path] !== undefined) lose(path, 'responses has no such field');
   if ((request.candidates ?? 1) > 1) lose('candidates', 'responses gives one answer to a call');
   if (request.modalities?.some((modality) => modality !== 'text')) lose('modalities', 'responses has no such field');
@@ -81,7 +89,7 @@ function encodeSampling(request: CanonicalRequest, { model, lose }: Encoding): F
   const rows = [
     ['temperature', 'temperature', request.temperature],
     ['topP', 'top_p', request.topP],
-    ['logprobs.top', 'top_logprobs', request.logprobs?.top ?? (form.includes('top-logprobs-zero') ? 0 : undefined)],
+    ['logprobs.top', 'top_logprobs', own || takesLogprobs(model) ? (request.logprobs?.top ?? (form.includes('top-logprobs-zero') ? 0 : undefined)) : undefined],
   ] as const;
   const fields: Record<string, unknown> = {};
   for (const [path, field, value] of rows) {
@@ -106,8 +114,8 @@ function encodeReasoning(request: CanonicalRequest, { own, model, lose }: Encodi
   const sent = wanted === undefined ? undefined : nearestEffort(wanted, own ? undefined : efforts);
   if (budget !== undefined) lose('reasoning.budget', sent === undefined ? 'left to the model' : `sent as effort "${sent}"`, 'approximated');
   else if (sent !== wanted) lose('reasoning.effort', `sent as "${sent}"`, 'approximated');
-  // Whoever sets a budget for thoughts is shown them, on the wires that have one.
-  const shown = display === 'summary' || display === 'full' || (display === undefined && budget !== undefined && sent !== 'none');
+  // Only on this wire has one to ask for what the others show.
+  const shown = own ? display === 'summary' || display === 'full' : display !== 'none' && sent !== 'none';
   return { effort: sent, summary: spelt(form, 'summary') ?? (shown ? 'auto' : undefined) };
 }
 
@@ -135,9 +143,9 @@ const tiers: ReadonlyMap<string, string> = new Map([
   ['standard_only', 'default'],
 ]);
 
-function encodeExtras(request: CanonicalRequest, { own, lose }: Encoding): Fields {
+function encodeExtras(request: CanonicalRequest, { own, owner, lose }: Encoding): Fields {
   const { user, serviceTier } = request;
-  const userField = bag.form(request).includes('safety-identifier') ? 'safety_identifier' : 'user';
+  const userField = saysSafety(request, owner === nativeVendor ? [protocolName, 'chat-completions'] : [protocolName]) ? 'safety_identifier' : 'user';
   const tier = own || serviceTier === undefined ? serviceTier : tiers.get(serviceTier);
   if (serviceTier !== undefined && tier === undefined) lose('serviceTier', 'responses has no such tier');
   return { [userField]: own ? user : shortened(user), metadata: request.metadata, service_tier: tier, prompt_cache_key: request.cacheKey };
@@ -166,7 +174,7 @@ function encodeState(request: CanonicalRequest, { own, model }: Encoding): Field
       background: form.includes('background-false') ? false : undefined,
     };
   }
-  const include = [...(model.capabilities.reasoning.style === 'none' ? [] : [encryptedReasoning]), ...(request.logprobs ? [textLogprobs] : [])];
+  const include = [...(model.capabilities.reasoning.style === 'none' ? [] : [encryptedReasoning]), ...(request.logprobs && takesLogprobs(model) ? [textLogprobs] : [])];
   return { store: false, ...(include.length > 0 ? { include } : {}) };
 }
 

@@ -68,9 +68,15 @@ interface SummaryPart {
 export class OpenReasoning {
   readonly kind = 'reasoning';
   readonly summary: SummaryPart[] = [];
+  /** The id its vendor gave it on this wire: a seal is bound to it. */
+  readonly ownId: string | undefined;
   id = '';
   index = 0;
   #text: string | undefined;
+
+  constructor(ownId: unknown) {
+    this.ownId = typeof ownId === 'string' ? ownId : undefined;
+  }
 
   begin(id: string, index: number): void {
     this.id = id;

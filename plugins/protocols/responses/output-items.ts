@@ -92,7 +92,7 @@ export class OutputItems {
     if (kind === 'text' || kind === 'refusal') {
       this.#blocks.set(block, this.#startSpeech(start));
     } else if (kind === 'reasoning') {
-      this.#blocks.set(block, new OpenReasoning());
+      this.#blocks.set(block, new OpenReasoning(bag.fields(start)['id']));
     } else if (kind === 'tool-call') {
       this.#calls = true;
       this.#blocks.set(block, new OpenCall(start));
@@ -173,7 +173,7 @@ export class OutputItems {
   #startReasoning(block: OpenReasoning): void {
     if (block.id !== '') return;
     this.#makeRoom();
-    const id = this.#id('rs');
+    const id = block.ownId ?? this.#id('rs');
     const item = { id, type: 'reasoning', summary: [] };
     block.begin(id, this.#add(item, item));
   }

@@ -11,6 +11,7 @@ import { badField, checkWire } from '../../shared/wire-check.ts';
 import { nativeVendor } from './bag.ts';
 import { decodeRequest } from './decode-request.ts';
 import { readItems, readTools, type AssistantItems, type ReadItem, type ReadTool } from './read-items.ts';
+import { isMadeId } from './response-object.ts';
 import { isNativeSeal, sealerOf } from './sealed.ts';
 import { requestWire, type WireContent, type WireRequest } from './wire.ts';
 
@@ -45,7 +46,7 @@ export class ResponsesCall implements ClientCall {
     this.outputLimit = wire.max_output_tokens ?? undefined;
     this.size = sizeOf(items, text);
     this.preferences = preferencesOf(wire.provider);
-    this.carriesState = text.includes(envelopeMark) || isSealedElsewhere(read);
+    this.carriesState = text.includes(envelopeMark) || isSealedElsewhere(read) || items.some(isOurThought);
     this.truncates = wire.truncation === 'auto';
     this.settings = wire;
     this.#read = read;
@@ -55,6 +56,11 @@ export class ResponsesCall implements ClientCall {
     this.#request ??= decodeRequest(this.#read);
     return this.#request;
   }
+}
+
+/** Thoughts of a vendor that seals none, in an item the gateway made: no vendor of this wire knows it. */
+function isOurThought(read: ReadItem): boolean {
+  return read.kind === 'reasoning' && !read.item.encrypted_content && isMadeId(read.item.id ?? '');
 }
 
 /** Whether it gives one vendor's thoughts back to another, as a conversation that moved does. */

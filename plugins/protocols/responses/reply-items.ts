@@ -32,6 +32,8 @@ interface Item {
   block: number | undefined;
   sent: number;
   callId: string | undefined;
+  /** Of reasoning: its id, which its seal is bound to. */
+  readonly own: Facts;
   over: boolean;
 }
 
@@ -80,7 +82,8 @@ export class ReplyItems {
     const follows = [...this.#items.values()].at(-1)?.type === 'message';
     const rest = type === 'message' ? leftover(wire, messageHead) : {};
     const head = follows || Object.keys(rest).length > 0 ? { item: rest } : {};
-    const item: Item = { type, parts: new Map(), thoughts: new Map(), head, block: undefined, sent: 0, callId: undefined, over: false };
+    const own = type === 'reasoning' && word(wire['id']) !== '' ? bag.keep({ id: wire['id'] }) : {};
+    const item: Item = { type, own, parts: new Map(), thoughts: new Map(), head, block: undefined, sent: 0, callId: undefined, over: false };
     this.#items.set(index, item);
     if (isCall(type)) this.#startCall(item, wire);
     return item;
@@ -118,7 +121,7 @@ export class ReplyItems {
     const told = item.thoughts.get(key);
     if (text === '' || item.over) return;
     const fresh = item.block === undefined;
-    const block = (item.block ??= this.#start('reasoning'));
+    const block = (item.block ??= this.#start('reasoning', item.own));
     if (told === undefined && !fresh) this.#emit({ type: 'block-delta', candidate: 0, block, text: partBreak, ...bag.keep({ break: true }) });
     item.thoughts.set(key, (told ?? 0) + text.length);
     this.#emit({ type: 'block-delta', candidate: 0, block, text });
@@ -204,7 +207,7 @@ export class ReplyItems {
     const encrypted = word(wire['encrypted_content']);
     const sealed = encrypted === '' ? undefined : readSealed(encrypted, this.#sealer);
     if (sealed && typeof sealed.owner === 'object') this.#sealed.set(sealed.owner.call, [...(this.#sealed.get(sealed.owner.call) ?? []), sealed.opaque]);
-    else if (sealed) this.#end(item.block ?? this.#start('reasoning'), [sealed.opaque]);
+    else if (sealed) this.#end(item.block ?? this.#start('reasoning', item.own), [sealed.opaque]);
     else if (item.block !== undefined) this.#end(item.block);
   }
 

@@ -47,6 +47,11 @@ export function makeId(prefix: string, reply: string, index?: number): string {
   return `${prefix}_${reply.replaceAll(/[^A-Za-z0-9]/g, '')}${tail}`;
 }
 
+/** Whether an id of an item was made here: a vendor's are longer. */
+export function isMadeId(id: string): boolean {
+  return /^[a-z]+_[0-9a-f]{32}[0-9a-f]{4}$/.test(id);
+}
+
 export class ResponseObject {
   readonly #head: Fields;
   readonly #settings: Fields;

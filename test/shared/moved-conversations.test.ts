@@ -1,0 +1,84 @@
+/** A history that came from another vendor leaves the verbatim lane where its own protocol's vendor would refuse it. */
+import { describe, expect, it } from 'vitest';
+import { modelWith as chatModel } from '../chat-completions/bodies.ts';
+import { families, readCall, type Wire } from '../support/families.ts';
+
+function suits(wire: Wire, body: object, model = families[wire].model): boolean {
+  const call = readCall(wire, body);
+  return !call.carriesState && (call.suits?.(model) ?? true);
+}
+
+function sent(wire: Wire, body: object, model = families[wire].model): string {
+  return JSON.stringify(families[wire].protocol.upstream.encodeRequest(readCall(wire, body).decode(), model, undefined).body);
+}
+
+const call = { id: 'call_1', type: 'function', function: { name: 'look', arguments: '{}' } };
+const tools = [{ type: 'function', function: { name: 'look' } }];
+
+describe('thoughts in a chat', () => {
+  const body = {
+    model: 'a/b', tools,
+    messages: [{ role: 'user', content: 'Look.' }, { role: 'assistant', content: null, reasoning_content: 'Hm.', tool_calls: [call] }, { role: 'tool', tool_call_id: 'call_1', content: 'Seen.' }],
+  };
+
+  it('are not sent to OpenAI, which has no field for them', () => {
+    const openai = chatModel({ id: 'openai/gpt-4o-mini' });
+    expect(suits('chat-completions', body, openai)).toBe(false);
+    expect(sent('chat-completions', body, openai)).not.toContain('reasoning_content');
+  });
+
+  it('go on byte for byte to a vendor that has', () => {
+    expect(suits('chat-completions', body, chatModel({ id: 'deepseek/deepseek-v4-flash', capabilities: { chatExtras: false } }))).toBe(true);
+  });
+});
+
+describe('thoughts in a response', () => {
+  const input = (id: string): object => ({ model: 'openai/gpt-5.5', input: [{ role: 'user', content: 'Hi' }, { type: 'reasoning', id, summary: [{ type: 'summary_text', text: 'Hm.' }] }, { role: 'assistant', content: 'Ahoy' }, { role: 'user', content: 'Go on' }] });
+  const made = `rs_${'01a1faecc6a27ed4ba0f1fd21ce51122'}0000`;
+
+  it('that the gateway made an item for reach no vendor, which would look for it in vain', () => {
+    expect(suits('responses', input(made))).toBe(false);
+    expect(sent('responses', input(made))).not.toContain('"reasoning"');
+  });
+
+  it('that the vendor keeps itself go on byte for byte', () => {
+    expect(suits('responses', input('rs_68a7c1d9e0f48191b2c3d4e5f60718293a4b5c6d7e8f9012'))).toBe(true);
+  });
+
+  it('keep the id their seal is bound to, whole and streamed', () => {
+    const { upstream, client } = families.responses.protocol;
+    const item = { id: 'rs_vendor', type: 'reasoning', summary: [], encrypted_content: 'gAAAAABseal' };
+    const reply = { id: 'resp_1', object: 'response', created_at: 1, status: 'completed', model: 'm', output: [item, { id: 'msg_1', type: 'message', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text: 'Ahoy', annotations: [] }] }] };
+    const context = { id: 'k1', model: 'a/b', created: 1, call: readCall('responses', { model: 'a/b', input: 'Hi' }) };
+    const events = upstream.decodeReply(reply, context.call, families.responses.model);
+    expect(client.encodeReply(events, context)).toMatchObject({ output: [item, {}] });
+    const encoder = client.encodeEvents(context);
+    expect(events.map((event) => encoder.push(event)).join('')).toContain('"id":"rs_vendor","type":"reasoning"');
+  });
+});
+
+describe('a loop of tools that began without thoughts', () => {
+  const body = (thinking: object): object => ({
+    model: 'a/b', max_tokens: 4000, thinking, tools: [{ name: 'look', input_schema: { type: 'object' } }],
+    messages: [{ role: 'user', content: 'Look.' }, { role: 'assistant', content: [{ type: 'tool_use', id: 't1', name: 'look', input: {} }] }, { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't1', content: 'Seen.' }] }],
+  });
+
+  it('goes on without them where they were asked for, since the vendor wants the first', () => {
+    const asked = body({ type: 'enabled', budget_tokens: 2000 });
+    expect(suits('messages', asked)).toBe(false);
+    expect(sent('messages', asked)).not.toContain('"thinking"');
+  });
+
+  it('goes on byte for byte where they were not', () => {
+    expect(suits('messages', body({ type: 'disabled' }))).toBe(true);
+  });
+});
+
+it('a call that another vendor made is given to Google\'s clients with the word that stands for a seal, the first of a reply alone', () => {
+  const { upstream } = families['chat-completions'].protocol;
+  const completion = { id: 'c', object: 'chat.completion', created: 1, model: 'm', choices: [{ index: 0, message: { role: 'assistant', content: null, tool_calls: [call, { ...call, id: 'call_2' }] }, finish_reason: 'tool_calls' }] };
+  const google = readCall('generate-content', { contents: [{ parts: [{ text: 'Look.' }] }] });
+  const reply = families['generate-content'].protocol.client.encodeReply(upstream.decodeReply(completion, google), { id: 'k1', model: 'a/b', created: 1, call: google });
+  expect(JSON.stringify(reply).match(/thoughtSignature/g)).toHaveLength(1);
+  expect(reply).toMatchObject({ candidates: [{ content: { parts: [{ functionCall: { id: 'call_1' }, thoughtSignature: 'context_engineering_is_the_way_to_go' }, { functionCall: { id: 'call_2' } }] } }] });
+});
