@@ -1,0 +1,14 @@
+/** A gateway that will be killed: the plugins that a paid call needs, and a lease of the test's choosing. */
+import { defineConfig } from '../../core/index.ts';
+import { bearer } from '../../plugins/auth/bearer.ts';
+import { balance } from '../../plugins/meters/balance/index.ts';
+import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
+import { openai } from '../../plugins/providers/openai.ts';
+
+const { PORT, TOLLGATE_DATA, KILLS_LEASE } = process.env;
+
+export default defineConfig({
+  server: { port: Number(PORT) },
+  dataFolder: TOLLGATE_DATA ?? '',
+  plugins: [bearer(), chatCompletions(), openai(), balance({ firstCredit: '0', lease: Number(KILLS_LEASE) })],
+});

@@ -1,0 +1,203 @@
+/**
+ * Gateways that are killed under load, one after the other on one ledger, beside one that lives. The vendor and the
+ * clients keep journals of their own, and what the ledger says in the end is held against both.
+ */
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { issueKey } from '../../plugins/meters/balance/keys.ts';
+import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
+import type { Entry, Store } from '../../plugins/meters/balance/store.ts';
+import { makeDataFolder, startProcess, type RunningGateway } from '../support/process.ts';
+import { startScriptedVendor } from '../support/scripted-vendor.ts';
+
+const model = 'openai/gpt-4.1-mini';
+/** What its catalogue says, in nano-USD a token. */
+const rates = { input: 400, output: 1600 };
+const promptTokens = 12;
+
+/** What the vendor knows of a call. */
+interface Served {
+  words: number;
+  finished: boolean;
+}
+
+/** What a client knows of its call. */
+interface Made {
+  readonly marker: string;
+  /** Undefined where the gateway died before it told. */
+  id: string | undefined;
+  words: number;
+  done: boolean;
+}
+
+function chunk(choices: object[], more: object = {}): string {
+  return `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices, ...more })}\n\n`;
+}
+
+/** A vendor that streams as many words as the prompt asks for, slowly. */
+async function startJournallingVendor(pause: number) {
+  const journal = new Map<string, Served>();
+  const vendor = await startScriptedVendor(async (response, _, body) => {
+    const [, marker = '', count = '0'] = /(call-[\w-]+) words (\d+)/.exec(body) ?? [];
+    const served: Served = { words: 0, finished: false };
+    journal.set(marker, served);
+    let gone = false;
+    response.on('close', () => (gone = !response.writableFinished));
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    for (; served.words < Number(count) && !gone; served.words += 1) {
+      response.write(chunk([{ index: 0, delta: { content: 'word ' }, finish_reason: null }]));
+      await sleep(pause);
+    }
+    if (gone) return;
+    response.write(chunk([{ index: 0, delta: {}, finish_reason: 'stop' }]));
+    response.end(`${chunk([], { usage: { prompt_tokens: promptTokens, completion_tokens: served.words, total_tokens: promptTokens + served.words } })}data: [DONE]\n\n`);
+    served.finished = true;
+  });
+  return { vendor, journal };
+}
+
+async function stream(url: string, key: string, made: Made, words: number): Promise<void> {
+  try {
+    const response = await fetch(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model, stream: true, max_tokens: 500, messages: [{ role: 'user', content: `${made.marker} words ${words}` }] }),
+    });
+    made.id = response.headers.get('x-request-id') ?? undefined;
+    let text = '';
+    for await (const part of response.body ?? []) {
+      text += Buffer.from(part).toString();
+      made.words = text.split('word ').length - 1;
+    }
+    made.done = text.includes('[DONE]');
+  } catch {
+    // Its gateway was killed.
+  }
+}
+
+export interface KillsOptions {
+  readonly cycles: number;
+  /** How many streams run at once in the one that is killed, and in the one that lives. */
+  readonly streams: number;
+  readonly living: number;
+  /** Milliseconds a gateway runs under load at most before it is killed. */
+  readonly longest: number;
+  /** Seconds of its lease. */
+  readonly lease: number;
+  /** A number from 0 to 1 for each draw. */
+  random(): number;
+}
+
+export interface Kills {
+  /** Milliseconds from each restart until nothing of the dead was pending. */
+  readonly resolvedAfter: readonly number[];
+  /** Calls that a client was told were complete and whose entry is not what the vendor's figures cost. */
+  readonly wrong: readonly string[];
+  /** Calls of dead gateways that were charged less than nothing or more than the vendor had put out. */
+  readonly overcharged: readonly string[];
+  /** Calls of the living gateway that another took for dead, or that were not completed. */
+  readonly touched: readonly string[];
+  readonly completed: number;
+  readonly recovered: number;
+  readonly asked: number;
+  readonly reserved: number;
+  readonly posted: number;
+  readonly audit: Awaited<ReturnType<Store['audit']>>;
+}
+
+async function allEntries(store: Store): Promise<Entry[]> {
+  const all: Entry[] = [];
+  for (let page = await store.entries({ limit: 5000 }); page.length > 0; page = await store.entries({ after: all.at(-1)?.number, limit: 5000 })) all.push(...page);
+  return all;
+}
+
+/** Waits until nothing of an owner is pending but what this says may be. */
+async function untilResolved(store: Store, isNew: (call: string) => boolean): Promise<number> {
+  const began = performance.now();
+  for (;;) {
+    const pending = await store.listPending({ limit: 10_000 });
+    if (pending.every(({ call }) => isNew(call))) return performance.now() - began;
+    if (performance.now() - began > 120_000) throw new Error(`${pending.length} reservations of the dead are still pending`);
+    await sleep(50);
+  }
+}
+
+function costOf(words: number): bigint {
+  return BigInt(promptTokens * rates.input + words * rates.output);
+}
+
+export async function kills({ cycles, streams, living, longest, lease, random }: KillsOptions): Promise<Kills> {
+  const folder = makeDataFolder();
+  const { vendor, journal } = await startJournallingVendor(10);
+  const store = await openSqlite({ file: join(folder, 'ledger.db') });
+  await store.createAccount({ name: 'a', at: 1 });
+  await store.credit({ account: 'a', amount: 10n ** 15n, kind: 'bonus', reference: undefined, at: 1 });
+  const key = (await issueKey(store, { name: 'kills', account: 'a' }))?.secret ?? '';
+  const environment = { TOLLGATE_CONFIG: 'test/balance/kills.config.ts', TOLLGATE_DATA: folder, KILLS_LEASE: String(lease), OPENAI_API_KEY: 'sk-vendor', OPENAI_BASE_URL: vendor.origin };
+  const [victims, survivors]: [Made[], Made[]] = [[], []];
+  const run = (gateway: RunningGateway, journalOf: Made[], name: string, words: number): Promise<void> => {
+    const made: Made = { marker: `call-${name}`, id: undefined, words: 0, done: false };
+    journalOf.push(made);
+    return stream(gateway.url, key, made, words);
+  };
+  let over = false;
+  const resolvedAfter: number[] = [];
+  const survivor = await startProcess(environment);
+  const surviving = Array.from({ length: living }, async (_, lane) => {
+    for (let turn = 0; !over; turn += 1) await run(survivor, survivors, `living-${lane}-${turn}`, 30 + Math.floor(random() * 100));
+  });
+  try {
+    for (let cycle = 0; cycle < cycles; cycle += 1) {
+      const before = new Set((await store.listPending({ limit: 10_000 })).map(({ call, owner }) => ({ call, owner })).filter(({ owner }) => !owner.startsWith(`${survivor.child.pid}-`)).map(({ call }) => call));
+      const gateway = await startProcess(environment);
+      const resolving = untilResolved(store, (call) => !before.has(call));
+      const running = Array.from({ length: streams }, (_, index) => run(gateway, victims, `${cycle}-${index}`, Math.floor(random() * 200)));
+      await sleep(200 + random() * (longest - 200));
+      if (before.size > 0) resolvedAfter.push(await resolving);
+      else await resolving;
+      await gateway.stop('SIGKILL');
+      await Promise.all(running);
+    }
+    const last = await startProcess(environment);
+    over = true;
+    await Promise.all(surviving);
+    resolvedAfter.push(await untilResolved(store, () => false));
+    await Promise.all([last.stop('SIGTERM'), survivor.stop('SIGTERM')]);
+    return { resolvedAfter, ...(await verdict(store, journal, victims, survivors)) };
+  } finally {
+    survivor.child.kill('SIGKILL');
+    await store.close();
+    await vendor.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function verdict(store: Store, journal: ReadonlyMap<string, Served>, victims: readonly Made[], survivors: readonly Made[]): Promise<Omit<Kills, 'resolvedAfter'>> {
+  const entries = await allEntries(store);
+  const charged = new Map<string, bigint>();
+  const flagged = new Set<string>();
+  for (const { call, revenue, flags, kind } of entries) {
+    if (call === undefined || kind === 'reserve') continue;
+    charged.set(call, (charged.get(call) ?? 0n) + revenue);
+    if (flags.includes('recovered')) flagged.add(call);
+  }
+  const everyone = [...victims, ...survivors];
+  const wrong = everyone.filter(({ done, id = '', marker }) => done && charged.get(id) !== costOf(journal.get(marker)?.words ?? 0));
+  const cut = everyone.filter(({ done, id }) => !done && id !== undefined);
+  // An estimate counts a token for four bytes of the prompt's whole JSON, and the vendor's own count is less.
+  const most = (words: number): bigint => costOf(words) + BigInt(100 * rates.input) + BigInt(Math.ceil((words * 5) / 4) * rates.output);
+  const overcharged = cut.filter(({ id = '', marker }) => (charged.get(id) ?? -1n) < 0n || (charged.get(id) ?? 0n) > most(journal.get(marker)?.words ?? 0));
+  const touched = survivors.filter(({ done, id = '' }) => !done || flagged.has(id));
+  return {
+    wrong: wrong.map(({ marker }) => marker),
+    overcharged: overcharged.map(({ marker }) => marker),
+    touched: touched.map(({ marker }) => marker),
+    completed: everyone.filter(({ done }) => done).length,
+    recovered: flagged.size,
+    asked: journal.size,
+    reserved: entries.filter(({ kind }) => kind === 'reserve').length,
+    posted: entries.filter(({ kind }) => kind === 'post').length,
+    audit: await store.audit(),
+  };
+}
