@@ -110,7 +110,9 @@ export interface ChatPlay {
 /** A model of the responses wire's table is known here too, unless it speaks that wire alone. */
 function usualFacts(model: string): ModelFacts | undefined {
   const facts = /-(pro|codex)/.test(model) ? undefined : responsesFacts(model);
-  return facts && { reasoning: facts.efforts.length > 0, contextLength: facts.contextLength, outputLimit: facts.outputLimit };
+  if (!facts) return undefined;
+  const { efforts, contextLength, outputLimit } = facts;
+  return { reasoning: efforts.length > 0, ...(efforts.length ? { efforts } : {}), contextLength, outputLimit };
 }
 
 export function chatPlay(options: VendorOptions = {}): ChatPlay {

@@ -5,6 +5,8 @@
 export interface ModelFacts {
   /** Reasons before it answers: refuses `max_tokens` and the sampling fields, as such models do. */
   readonly reasoning?: boolean;
+  /** The efforts it takes; all there are unless given. */
+  readonly efforts?: readonly string[];
   /** The name its replies carry, where it is not the one that was asked for. */
   readonly snapshot?: string;
   /** Tokens of input and output together. */
@@ -27,7 +29,7 @@ export interface Extensions {
 }
 
 const chat = { contextLength: 128_000, outputLimit: 16_384 };
-const reasoning = { reasoning: true, contextLength: 400_000, outputLimit: 128_000 };
+const reasoning = { reasoning: true, efforts: ['minimal', 'low', 'medium', 'high'], contextLength: 400_000, outputLimit: 128_000 };
 
 export const defaultModels: Readonly<Record<string, ModelFacts>> = {
   'gpt-4o': { ...chat, snapshot: 'gpt-4o-2024-08-06' },
@@ -35,7 +37,7 @@ export const defaultModels: Readonly<Record<string, ModelFacts>> = {
   'gpt-4.1-nano': { contextLength: 1_047_576, outputLimit: 32_768, snapshot: 'gpt-4.1-nano-2025-04-14' },
   'gpt-5': { ...reasoning, snapshot: 'gpt-5-2025-08-07' },
   'gpt-5-nano': { ...reasoning, snapshot: 'gpt-5-nano-2025-08-07' },
-  'o4-mini': { reasoning: true, contextLength: 200_000, outputLimit: 100_000, snapshot: 'o4-mini-2025-04-16' },
+  'o4-mini': { reasoning: true, efforts: ['low', 'medium', 'high'], contextLength: 200_000, outputLimit: 100_000, snapshot: 'o4-mini-2025-04-16' },
 };
 
 /** Fields a model of one kind answers 400 to, even at their default values. */

@@ -32,6 +32,13 @@ const temperature: Rule = ({ temperature: value }, { reasoning }) => {
   return { message, param: 'temperature', code: 'unsupported_value' };
 };
 
+const effort: Rule = ({ reasoning_effort: value }, { efforts }) => {
+  if (!efforts || !given(value) || efforts.includes(value)) return undefined;
+  const supported = efforts.map((one) => `'${one}'`).join(', ');
+  const message = `Unsupported value: 'reasoning_effort' does not support '${value}' with this model. Supported values are: ${supported}.`;
+  return { message, param: 'reasoning_effort', code: 'unsupported_value' };
+};
+
 const topLogprobs: Rule = ({ logprobs, top_logprobs: top }) =>
   given(top) && !logprobs ? { message: "'top_logprobs' is only allowed when 'logprobs' is enabled.", param: 'top_logprobs', code: null } : undefined;
 
@@ -100,6 +107,7 @@ export const rules: readonly Rule[] = [
   oneLimit,
   limitInReach,
   temperature,
+  effort,
   topLogprobs,
   toolsForChoice,
   choiceExists,
