@@ -6,6 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import { randomUUID } from 'node:crypto';
 import Router from '@koa/router';
 import Koa from 'koa';
+import { LRUCache } from 'lru-cache';
 import { admitted } from './access.ts';
 import { Cancellation } from './cancellation.ts';
 import { clientAddress } from './client-address.ts';
@@ -51,14 +52,27 @@ export async function openDoor(core: Core, address: Address, audience: Audience 
 function answerOf(core: Core, audience: Audience): ReturnType<Koa['callback']> {
   const app = new Koa();
   app.on('error', (error: unknown) => core.logger.error({ error }, 'a request failed outside the walk'));
+  const pages: Pages = new LRUCache({ max: mostPages });
+  app.use(knownPages(core, pages));
   if (audience === 'everyone') app.use(protocolCalls(core));
-  const router = routesOf(core, audience);
+  const router = routesOf(core, audience, pages);
   app.use(router.routes());
   app.use((context) => {
     context.status = 404;
     context.body = neutralError(new GatewayError('not_found', `There is nothing at ${context.method} ${context.path}.`));
   });
   return app.callback();
+}
+
+/** Public pages are asked for again and again at the same addresses: which route answers one is looked for once. */
+type Pages = LRUCache<string, { readonly route: Route; readonly params: Record<string, string> }>;
+const mostPages = 1000;
+
+function knownPages(core: Core, pages: Pages): Koa.Middleware {
+  return (context, next) => {
+    const page = context.method === 'GET' ? pages.get(context.path) : undefined;
+    return page ? sendRoute(core, page.route, context, page.params) : next();
+  };
 }
 
 function decoded(path: string): string {
@@ -186,7 +200,7 @@ function tooLarge(limit: number): GatewayError {
   return new GatewayError('body_too_large', `The body is larger than the ${limit} bytes this gateway accepts.`);
 }
 
-function routesOf(core: Core, audience: Audience): Router {
+function routesOf(core: Core, audience: Audience, pages: Pages): Router {
   const router = new Router();
   router.get('/healthz', (context) => {
     context.body = { status: 'ok' };
@@ -199,13 +213,18 @@ function routesOf(core: Core, audience: Audience): Router {
   for (const route of core.routes.all()) {
     if ((route.access === 'operator') !== (audience === 'operators')) continue;
     router.register(route.path, [route.method], async (context) => {
-      const { status, headers = {}, body } = await answerRoute(core, route, context);
-      context.status = status;
-      context.set(headers);
-      context.body = body;
+      await sendRoute(core, route, context, context.params);
+      if (route.access === 'public' && context.method === 'GET' && context.status === 200) pages.set(context.path, { route, params: context.params });
     });
   }
   return router;
+}
+
+async function sendRoute(core: Core, route: Route, context: Koa.Context, params: Record<string, string>): Promise<void> {
+  const { status, headers = {}, body } = await answerRoute(core, route, context, params);
+  context.status = status;
+  context.set(headers);
+  context.body = body;
 }
 
 /** What keeps the gateway from being given calls. */
@@ -217,24 +236,44 @@ function faultsOf({ calls, readiness }: Core): string[] {
   return calls.draining ? ['it is stopping', ...told] : told;
 }
 
-async function answerRoute(core: Core, route: Route, context: Koa.Context & { params: Record<string, string> }): Promise<RouteReply> {
-  const received = new Arrival(core, context, route.name, 'generate');
+async function answerRoute(core: Core, route: Route, context: Koa.Context, params: Record<string, string>): Promise<RouteReply> {
   try {
-    if (route.access === 'public') return await route.handle(await routeRequest(context, received));
+    if (route.access === 'public') return await route.handle(withBody.has(context.method) ? await routeRequest(context, params) : new PageRequest(context, params));
     // Nobody's body is read before it is known whose it is.
-    const principal = admitted(await core.hooks.authenticate.promise(received), route.access);
-    return await route.handle(await routeRequest(context, received), principal);
+    const principal = admitted(await core.hooks.authenticate.promise(new Arrival(core, context, route.name, 'generate')), route.access);
+    return await route.handle(await routeRequest(context, params), principal);
   } catch (error) {
     if (toGatewayError(error).code === 'internal') core.logger.error({ error, route: route.name }, 'a route failed');
     return route.errors(error);
   }
 }
 
+/** A class for its accessor: most routes look at no query. */
+class PageRequest implements RouteRequest {
+  readonly params: Record<string, string>;
+  readonly headers: IncomingMessage['headers'];
+  readonly body = undefined;
+  readonly text = '';
+  readonly #context: Koa.Context;
+
+  constructor(context: Koa.Context, params: Record<string, string>) {
+    this.params = params;
+    this.headers = context.req.headers;
+    this.#context = context;
+  }
+
+  get query(): URLSearchParams {
+    return new URLSearchParams(this.#context.querystring);
+  }
+}
+
 const withBody = new Set(['POST', 'PUT', 'PATCH']);
 
-async function routeRequest(context: Koa.Context & { params: Record<string, string> }, { query }: Received): Promise<RouteRequest> {
-  const { body, text } = withBody.has(context.method) ? await readRouteBody(context) : { body: undefined, text: '' };
-  return { params: context.params, query, headers: context.req.headers, body, text };
+async function routeRequest(context: Koa.Context, params: Record<string, string>): Promise<RouteRequest> {
+  const page = new PageRequest(context, params);
+  if (!withBody.has(context.method)) return page;
+  const { body, text } = await readRouteBody(context);
+  return { params, query: page.query, headers: page.headers, body, text };
 }
 
 /** The JSON body of a plugin's own route. koa-body is loaded with the first one, since most gateways have none. */

@@ -48,22 +48,25 @@ export function modelsNamed(catalog: Catalog, listed: readonly Model[], name: st
 }
 
 interface Rendered {
-  readonly body: string | Buffer;
   readonly tag: string;
+  readonly reply: RouteReply;
+  readonly unchanged: RouteReply;
 }
 
 const mostRendered = 1000;
 const longText = 16_384;
 
 /** Whether the client says it has this very text: `if-none-match` holds tags, weak or strong, or a star for any. */
-function hasIt(headers: RouteRequest['headers'], tag: string): boolean {
-  const told = String(headers['if-none-match'] ?? '').split(',').map((part) => part.trim().replace(/^W\//, ''));
-  return told.includes(tag) || told.includes('*');
+function hasIt(told: string | string[] | undefined, tag: string): boolean {
+  if (told === undefined) return false;
+  const tags = String(told).split(',').map((part) => part.trim().replace(/^W\//, ''));
+  return tags.includes(tag) || tags.includes('*');
 }
 
 export class Listings {
   readonly #catalog: Catalog;
   readonly #rendered = new LRUCache<string, Rendered>({ max: mostRendered });
+  #version = 0;
 
   constructor(catalog: Catalog) {
     this.#catalog = catalog;
@@ -71,18 +74,24 @@ export class Listings {
 
   /** Passed a name for the listing and what makes it; where that throws, nothing is kept. */
   reply(name: string, headers: RouteRequest['headers'], render: () => unknown): RouteReply {
-    const key = `${this.#catalog.version} ${name}`;
-    const { body, tag } = this.#rendered.get(key) ?? this.#render(key, render());
-    if (hasIt(headers, tag)) return { status: 304, headers: { etag: tag }, body: '' };
-    return { status: 200, headers: { 'content-type': 'application/json; charset=utf-8', etag: tag }, body };
+    const { version } = this.#catalog;
+    if (version !== this.#version) this.#rendered.clear();
+    this.#version = version;
+    const rendered = this.#rendered.get(name) ?? this.#render(name, render());
+    return hasIt(headers['if-none-match'], rendered.tag) ? rendered.unchanged : rendered.reply;
   }
 
-  #render(key: string, value: unknown): Rendered {
+  #render(name: string, value: unknown): Rendered {
     const text = JSON.stringify(value);
     // A long listing is not to be encoded each time; a short one goes out quicker together with its head, as text.
     const body = text.length > longText ? Buffer.from(text) : text;
-    const rendered = { body, tag: `"${createHash('sha256').update(body).digest('base64url')}"` };
-    this.#rendered.set(key, rendered);
+    const tag = `"${createHash('sha256').update(text).digest('base64url')}"`;
+    const rendered = {
+      tag,
+      reply: { status: 200, headers: { 'content-type': 'application/json; charset=utf-8', etag: tag }, body },
+      unchanged: { status: 304, headers: { etag: tag }, body: '' },
+    };
+    this.#rendered.set(name, rendered);
     return rendered;
   }
 }
