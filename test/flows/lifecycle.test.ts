@@ -125,16 +125,16 @@ describe('a configuration that changes', () => {
 
   it('fails no call while it changes again and again', async () => {
     const gateway = await start();
-    let changing = true;
+    const changed = new AbortController();
     const statuses: number[] = [];
     const calling = Array.from({ length: 4 }, async () => {
-      while (changing) statuses.push((await post(gateway)).status);
+      while (!changed.signal.aborted) statuses.push((await post(gateway)).status);
     });
     for (let reload = 0; reload < 20; reload += 1) {
       gateway.child.kill('SIGHUP');
       await sleep(100);
     }
-    changing = false;
+    changed.abort();
     await Promise.all(calling);
     expect(statuses.length).toBeGreaterThan(20);
     expect(new Set(statuses)).toEqual(new Set([200]));
