@@ -37,6 +37,12 @@ async function recovered(store: Store): Promise<void> {
   while (store.health()) await sleep(20);
 }
 
+/** Resolves once so many wait for what somebody else holds. */
+async function waitForLocks(url: string, count: number): Promise<void> {
+  const waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
+  while ((await inDatabase(url, waiting)).length < count) await sleep(20);
+}
+
 describe('a group', () => {
   it('is written in one transaction, however many operations share the turn', async () => {
     const groups: number[] = [];
@@ -74,7 +80,7 @@ describe('a group', () => {
       store.credit({ account: 'a', amount: 1n, kind: 'bonus', reference: undefined, at: 1 }),
       store.reserve(request('r1', 'b', { quotes: [quote(0n)] })),
     ]);
-    while ((await inDatabase(url, "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()")).length === 0) await sleep(20);
+    await waitForLocks(url, 1);
     // Each has what the other wants: the database ends the one that waited longer.
     await holder.take('a');
     await holder.letGo();
@@ -146,6 +152,23 @@ describe('a network that fails', () => {
     expect(await store.balance('a')).toEqual({ total: 1000n, used: 0n, pending: 0n });
   });
 
+  it('ends what the server still works on for it, before anything else is asked', async () => {
+    const { cable, store, url } = await wired();
+    const holder = await startHolder(url);
+    await holder.freeze('pending');
+    const asked = store.reserve(request('r1', 'a'));
+    asked.catch(() => undefined);
+    await waitForLocks(url, 1);
+    cable.cut();
+    await expect(asked).rejects.toMatchObject(refused);
+    await recovered(store);
+    expect(await store.settle(settlement('r1', undefined))).toEqual({ status: 'not_found' });
+    await holder.letGo();
+    await sleep(200);
+    expect(await inDatabase(url, 'SELECT FROM pending')).toEqual([]);
+    expect(await store.balance('a')).toEqual({ total: 1000n, used: 0n, pending: 0n });
+  });
+
   it('settles once where the answer of the first try was lost', async () => {
     const { cable, store, url } = await wired();
     await store.reserve(request('r1', 'a'));
@@ -171,6 +194,20 @@ describe('a server that became a standby', () => {
     await expect.poll(() => store.reserve(request('r1', 'a')).catch((error: unknown) => error), { timeout: 20_000 }).toMatchObject({ details: { cause: { code: '25006' } } });
     await inDatabase(new URL('/postgres', url).href, `ALTER DATABASE ${name} RESET default_transaction_read_only`);
     await expect.poll(() => store.reserve(request('r1', 'a')).catch((error: unknown) => error), { timeout: 20_000 }).toMatchObject({ status: 'reserved' });
+  });
+});
+
+describe('two machines', () => {
+  it('never both have the last of a balance, however close they come', async () => {
+    const { store, url, another } = await open();
+    const other = await another();
+    closers.push(() => other.close());
+    const holder = await startHolder(url);
+    await holder.freeze('entries');
+    const asked = Promise.all([store, other].map((by, index) => by.reserve(request(`r${index}`, 'a', { quotes: [quote(1000n)] }))));
+    await waitForLocks(url, 2);
+    await holder.letGo();
+    expect((await asked).map(({ status }) => status).toSorted()).toEqual(['reserved', 'short']);
   });
 });
 

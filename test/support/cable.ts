@@ -9,13 +9,13 @@ export interface Cable {
   /** Holds from the moment the client sends something with this text in it, which still passes to the server. */
   holdAfter(text: string): void;
   release(): void;
-  /** Ends all connections; new ones are taken. */
+  /** Ends all connections for the client, and the server is not told; new ones are taken. */
   cut(): void;
   close(): Promise<void>;
 }
 
 export async function startCable(port: number): Promise<Cable> {
-  const sockets = new Set<Socket>();
+  const clients = new Set<Socket>();
   const servers = new Set<Socket>();
   let isHeld = false;
   let trigger: string | undefined;
@@ -27,16 +27,17 @@ export async function startCable(port: number): Promise<Cable> {
 
   const door = createServer((client) => {
     const server = connect(port, '127.0.0.1');
-    for (const [one, other] of [[client, server], [server, client]] as const) {
-      sockets.add(one);
-      one.on('error', () => undefined);
-      one.on('close', () => {
-        sockets.delete(one);
-        other.destroy();
-      });
-    }
+    clients.add(client);
     servers.add(server);
-    server.on('close', () => servers.delete(server));
+    client.on('error', () => undefined);
+    server.on('error', () => undefined);
+    client.on('close', () => {
+      if (clients.delete(client)) server.destroy();
+    });
+    server.on('close', () => {
+      servers.delete(server);
+      client.destroy();
+    });
     if (isHeld) server.pause();
     client.on('data', (chunk) => {
       if (trigger !== undefined && chunk.includes(trigger)) {
@@ -64,10 +65,12 @@ export async function startCable(port: number): Promise<Cable> {
       for (const socket of servers) socket.resume();
     },
     cut() {
-      for (const socket of sockets) socket.destroy();
+      const cut = [...clients];
+      clients.clear();
+      for (const socket of cut) socket.destroy();
     },
     async close() {
-      for (const socket of sockets) socket.destroy();
+      for (const socket of [...clients, ...servers]) socket.destroy();
       door.close();
       await once(door, 'close');
     },
