@@ -5,7 +5,7 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
-import type { Plugin, PluginEntry } from './plugin.ts';
+import { pluginInterface, type Plugin, type PluginEntry } from './plugin.ts';
 import { meanRunningCopy } from './running-copy.ts';
 
 const seconds = (fallback: number) => z.number().positive().default(fallback).transform((value) => value * 1000);
@@ -77,6 +77,14 @@ export function defineConfig(config: ConfigInput): ConfigInput {
   return config;
 }
 
+/** What keeps a plugin from running here: it was made for another version of the plugin interface, or does not say for which. */
+function interfaceFault({ name, interface: made }: Plugin): string | undefined {
+  if (made === pluginInterface) return undefined;
+  if (!Number.isInteger(made)) return `the plugin "${name}" does not say which plugin interface it was made for: make it with definePlugin, or write \`interface: ${pluginInterface}\` beside its name`;
+  const remedy = made > pluginInterface ? 'update Tollgate, or install an older version of the plugin' : 'install a newer version of the plugin';
+  return `the plugin "${name}" was made for version ${made} of the plugin interface, and this Tollgate has version ${pluginInterface}: ${remedy}`;
+}
+
 /** Checks what a configuration file exports. Throws a `ConfigError` that lists every fault. */
 export function checkConfig(input: unknown, file: string): Config {
   const checked = settingsSchema.safeParse(input);
@@ -85,6 +93,8 @@ export function checkConfig(input: unknown, file: string): Config {
   const present = plugins.filter((entry) => isPlugin(entry));
   const repeated = present.find(({ name }, index) => present.findIndex((other) => other.name === name) < index);
   if (repeated) throw new ConfigError(`${file}: the plugin "${repeated.name}" is listed twice`);
+  const faults = present.flatMap((plugin) => interfaceFault(plugin) ?? []);
+  if (faults.length > 0) throw new ConfigError(`${file}: ${faults.join('; ')}`);
   return { ...settings, file, dataFolder: resolve(settings.dataFolder), plugins: present };
 }
 

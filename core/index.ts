@@ -1,5 +1,5 @@
 /** What a plugin may import; nothing else in core is public. */
-export { definePlugin, PluginError } from './plugin.ts';
+export { definePlugin, PluginError, pluginInterface } from './plugin.ts';
 export type { Command, CommandOption, CommandResult, Host, Keyring, Plugin, PluginFactory, Readiness, Route, RouteReply, RouteRequest } from './plugin.ts';
 export { defineProvider } from './provider.ts';
 export type { Endpoint, Provider, ProviderSpec, UpstreamRequest, UpstreamResponse } from './provider.ts';

@@ -126,8 +126,14 @@ export interface Host {
   discover(provider: Provider, source: { url: string; headers: Readonly<Record<string, string>>; options: ProviderOptions }): void;
 }
 
+/** The version of what a plugin is given and has to give: another one where plugins written for the last could not run. */
+export const pluginInterface = 1;
+
 export interface Plugin {
   readonly name: string;
+  /** The version of the plugin interface it was made for: `definePlugin` writes its own. */
+  readonly interface: number;
+  /** Passed the gateway's host, once for each reading of the configuration. Throwing stops the start. */
   apply(host: Host): void;
 }
 
@@ -170,6 +176,6 @@ export function definePlugin<Options extends z.ZodType>(parts: {
       const known = optionNames(parts.options);
       throw new PluginError(parts.name, checked.error.issues.map((issue) => issueText(issue, known)).join('; '), checked.error);
     }
-    return { name: parts.name, apply: (host) => parts.apply(host, checked.data) };
+    return { name: parts.name, interface: pluginInterface, apply: (host) => parts.apply(host, checked.data) };
   };
 }

@@ -4,6 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { registerHooks } from 'node:module';
+import { checkPeer } from './peers.ts';
 
 const here = import.meta.url;
 const extension = here.endsWith('.ts') ? '.ts' : '.js';
@@ -29,7 +30,9 @@ export function meanRunningCopy(): void {
   registerHooks({
     resolve(specifier, context, next) {
       const name = /^tollgate(?=$|\/)/.test(specifier) ? exported(specifier.slice('tollgate'.length)) : undefined;
-      return name ? next(name.href, context) : next(specifier, context);
+      if (!name) return next(specifier, context);
+      checkPeer(context.parentURL);
+      return next(name.href, context);
     },
   });
 }

@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { checkConfig, loadConfig } from '../../core/config.ts';
 import { createGateway } from '../../core/gateway.ts';
-import { definePlugin, type Plugin } from '../../core/plugin.ts';
+import { definePlugin, pluginInterface, type Plugin } from '../../core/plugin.ts';
 import { Registry } from '../../core/registry.ts';
 import { Resources } from '../../core/resources.ts';
 
@@ -11,7 +11,7 @@ const quiet = pino({ level: 'silent' });
 const sample = definePlugin({ name: 'sample', options: z.strictObject({ size: z.int().default(3), mode: z.enum(['a', 'b']).optional() }), apply: () => undefined });
 
 function failing(message: string): Plugin {
-  return { name: 'failing', apply: () => { throw new Error(message); } };
+  return { name: 'failing', interface: pluginInterface, apply: () => { throw new Error(message); } };
 }
 
 describe('options', () => {
@@ -49,6 +49,27 @@ describe('a configuration', () => {
 
   it('says which file could not be read', async () => {
     await expect(loadConfig('/nowhere/gateway.config.ts')).rejects.toThrow('/nowhere/gateway.config.ts');
+  });
+});
+
+describe('the version of the plugin interface', () => {
+  const checking = (plugins: unknown) => () => checkConfig({ plugins }, 'my.config.ts');
+  const own = sample();
+
+  it('is on every plugin that definePlugin makes, and can be written beside the name of one made by hand', () => {
+    expect(own.interface).toBe(pluginInterface);
+    expect(checkConfig({ plugins: [own, { name: 'by-hand', interface: pluginInterface, apply: () => undefined }] }, 'f').plugins).toHaveLength(2);
+  });
+
+  it('is told beside ours where they differ, with what to do', () => {
+    expect(checking([own, { ...own, name: 'later', interface: pluginInterface + 1 }])).toThrow(
+      `my.config.ts: the plugin "later" was made for version ${pluginInterface + 1} of the plugin interface, and this Tollgate has version ${pluginInterface}: update Tollgate`,
+    );
+    expect(checking([{ ...own, name: 'earlier', interface: pluginInterface - 1 }])).toThrow('install a newer version of the plugin');
+  });
+
+  it.each([undefined, null, '1', 0.5])('has to be said: %j is refused with how to', (made) => {
+    expect(checking([{ ...own, name: 'silent', interface: made }])).toThrow(/plugin "silent" does not say .* definePlugin/);
   });
 });
 

@@ -1,0 +1,38 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, describe, expect, it } from 'vitest';
+import { checkPeer } from '../../core/peers.ts';
+
+const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8'));
+const folder = mkdtempSync(join(tmpdir(), 'tollgate-peers-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Asks as a module of a package would that says this of itself. */
+function asking(name: string, facts: object): () => void {
+  mkdirSync(join(folder, name, 'source'), { recursive: true });
+  writeFileSync(join(folder, name, 'package.json'), JSON.stringify({ name, ...facts }));
+  return () => checkPeer(pathToFileURL(join(folder, name, 'source/index.js')).href);
+}
+
+describe('a package that asks for tollgate', () => {
+  it.each(['*', `^${version}`, `>=${version}`, '0.0.1 - 99', 'file:../tollgate', 'latest'])('is let in where it works with %s', (range) => {
+    expect(asking(`fits-${range.replace(/\W/g, '')}`, { peerDependencies: { tollgate: range } })).not.toThrow();
+  });
+
+  it('is let in where it does not say', () => {
+    expect(asking('silent', { version: '1.0.0' })).not.toThrow();
+    expect(asking('busy', { peerDependencies: { vitest: '^1' } })).not.toThrow();
+  });
+
+  it('is refused by name, with both versions, where it works with others', () => {
+    expect(asking('later', { peerDependencies: { tollgate: '^99.1.0' } })).toThrow(`the package "later" works with tollgate ^99.1.0, and this is ${version}`);
+  });
+
+  it('is refused each time it asks', () => {
+    const again = asking('stubborn', { peerDependencies: { tollgate: '>=99' } });
+    expect(again).toThrow('stubborn');
+    expect(again).toThrow('stubborn');
+  });
+});
