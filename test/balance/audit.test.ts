@@ -82,22 +82,22 @@ describe('an audit', () => {
   it('sees the books as of one moment while another writes', async () => {
     const { store, file } = await books();
     const other = await openSqlite({ file });
-    let writing = true;
+    const written = new AbortController();
     const write = async (): Promise<void> => {
-      for (let index = 0; writing; index += 1) {
+      for (let index = 0; !written.signal.aborted; index += 1) {
         await other.reserve({ id: `w${index}`, account: 'a', key: '00000000000000a1', quotes: [quote(3n)], at: 1 });
         await other.settle(settlement(`w${index}`, 2n));
       }
     };
-    const written = write();
+    const writing = write();
     let seen = 0;
     for (let round = 0; round < 20; round += 1) {
       const report = await store.audit();
       expect(report).toMatchObject({ ok: true, findings: [] });
       seen = report.entries;
     }
-    writing = false;
-    await written;
+    written.abort();
+    await writing;
     await other.close();
     expect(seen).toBeGreaterThan(9);
   });

@@ -1,14 +1,10 @@
 /** Gateways that are killed under load: `npm run faults` kills a hundred of them. */
 import { expect, it } from 'vitest';
+import { drawer } from './drawer.ts';
 import { kills } from './kills.ts';
 
 it('a gateway that is killed has lost nothing it told, and leaves nothing pending; one that lives is not touched', { timeout: 120_000 }, async () => {
-  let seed = 7;
-  const random = (): number => {
-    seed = (seed * 16_807) % 2_147_483_647;
-    return seed / 2_147_483_647;
-  };
-  const { resolvedAfter, completed, recovered, asked, reserved, posted, ...verdict } = await kills({ cycles: 2, streams: 25, living: 3, longest: 900, lease: 1, random });
+  const { resolvedAfter, completed, recovered, asked, reserved, posted, ...verdict } = await kills({ cycles: 2, streams: 25, living: 3, longest: 900, lease: 1, draw: drawer(7) });
   expect(verdict).toMatchObject({ wrong: [], overcharged: [], touched: [], audit: { ok: true, pending: 0, findings: [] } });
   expect(recovered).toBeGreaterThan(0);
   expect(completed).toBeGreaterThan(0);

@@ -42,14 +42,12 @@ async function startJournallingVendor(pause: number) {
     const [, marker = '', count = '0'] = /(call-[\w-]+) words (\d+)/.exec(body) ?? [];
     const served: Served = { words: 0, finished: false };
     journal.set(marker, served);
-    let gone = false;
-    response.on('close', () => (gone = !response.writableFinished));
     response.writeHead(200, { 'content-type': 'text/event-stream' });
-    for (; served.words < Number(count) && !gone; served.words += 1) {
+    for (; served.words < Number(count) && !response.destroyed; served.words += 1) {
       response.write(chunk([{ index: 0, delta: { content: 'word ' }, finish_reason: null }]));
       await sleep(pause);
     }
-    if (gone) return;
+    if (response.destroyed) return;
     response.write(chunk([{ index: 0, delta: {}, finish_reason: 'stop' }]));
     response.end(`${chunk([], { usage: { prompt_tokens: promptTokens, completion_tokens: served.words, total_tokens: promptTokens + served.words } })}data: [DONE]\n\n`);
     served.finished = true;
@@ -85,8 +83,8 @@ export interface KillsOptions {
   readonly longest: number;
   /** Seconds of its lease. */
   readonly lease: number;
-  /** A number from 0 to 1 for each draw. */
-  random(): number;
+  /** Answers a whole number below its argument. */
+  draw(below: number): number;
 }
 
 export interface Kills {
@@ -127,7 +125,7 @@ function costOf(words: number): bigint {
   return BigInt(promptTokens * rates.input + words * rates.output);
 }
 
-export async function kills({ cycles, streams, living, longest, lease, random }: KillsOptions): Promise<Kills> {
+export async function kills({ cycles, streams, living, longest, lease, draw }: KillsOptions): Promise<Kills> {
   const folder = makeDataFolder();
   const { vendor, journal } = await startJournallingVendor(10);
   const store = await openSqlite({ file: join(folder, 'ledger.db') });
@@ -141,26 +139,26 @@ export async function kills({ cycles, streams, living, longest, lease, random }:
     journalOf.push(made);
     return stream(gateway.url, key, made, words);
   };
-  let over = false;
+  const over = new AbortController();
   const resolvedAfter: number[] = [];
   const survivor = await startProcess(environment);
   const surviving = Array.from({ length: living }, async (_, lane) => {
-    for (let turn = 0; !over; turn += 1) await run(survivor, survivors, `living-${lane}-${turn}`, 30 + Math.floor(random() * 100));
+    for (let turn = 0; !over.signal.aborted; turn += 1) await run(survivor, survivors, `living-${lane}-${turn}`, 30 + draw(100));
   });
   try {
     for (let cycle = 0; cycle < cycles; cycle += 1) {
       const before = new Set((await store.listPending({ limit: 10_000 })).map(({ call, owner }) => ({ call, owner })).filter(({ owner }) => !owner.startsWith(`${survivor.child.pid}-`)).map(({ call }) => call));
       const gateway = await startProcess(environment);
       const resolving = untilResolved(store, (call) => !before.has(call));
-      const running = Array.from({ length: streams }, (_, index) => run(gateway, victims, `${cycle}-${index}`, Math.floor(random() * 200)));
-      await sleep(200 + random() * (longest - 200));
+      const running = Array.from({ length: streams }, (_, index) => run(gateway, victims, `${cycle}-${index}`, draw(200)));
+      await sleep(200 + draw(longest - 200));
       if (before.size > 0) resolvedAfter.push(await resolving);
       else await resolving;
       await gateway.stop('SIGKILL');
       await Promise.all(running);
     }
     const last = await startProcess(environment);
-    over = true;
+    over.abort();
     await Promise.all(surviving);
     resolvedAfter.push(await untilResolved(store, () => false));
     await Promise.all([last.stop('SIGTERM'), survivor.stop('SIGTERM')]);

@@ -1,0 +1,228 @@
+/**
+ * Calls of every family, streamed and whole, on models of every shape of price, with figures a vendor might send; and
+ * what each of them costs, computed from the vendor's own wire with decimal numbers and nothing of the gateway's.
+ */
+import { join } from 'node:path';
+import { Decimal } from 'decimal.js';
+import { z } from 'zod';
+import { checkModel, definePlugin, type UpstreamRequest } from '../../core/index.ts';
+import { bearer } from '../../plugins/auth/bearer.ts';
+import { balance } from '../../plugins/meters/balance/index.ts';
+import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
+import type { AuditReport } from '../../plugins/meters/balance/audit.ts';
+import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
+import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
+import { messages } from '../../plugins/protocols/messages/index.ts';
+import { responses } from '../../plugins/protocols/responses/index.ts';
+import { startGateway } from '../support/gateway.ts';
+import { temporaryFolder } from './ledger-file.ts';
+
+/** USD for a million tokens, and apart from them. */
+interface Rates {
+  readonly input: string;
+  readonly output: string;
+  readonly cacheRead?: string;
+  readonly cacheWrite5m?: string;
+  readonly cacheWrite1h?: string;
+  readonly reasoning?: string;
+  readonly inputAudio?: string;
+  readonly outputAudio?: string;
+}
+
+interface Shape extends Rates {
+  readonly request?: string;
+  readonly webSearch?: string;
+  readonly tiers?: readonly (Rates & { readonly above: number })[];
+}
+
+const shapes: Readonly<Record<string, Shape>> = {
+  plain: { input: '0.15', output: '0.6' },
+  fractions: { input: '0.0375', output: '0.000000001' },
+  cached: { input: '2.5', output: '10', cacheRead: '1.25' },
+  written: { input: '3', output: '15', cacheRead: '0.3', cacheWrite5m: '3.75', cacheWrite1h: '6' },
+  reasoned: { input: '1.1', output: '4.4', cacheRead: '0.275', reasoning: '3.333333333' },
+  spoken: { input: '2.5', output: '10', inputAudio: '40', outputAudio: '80', cacheRead: '1.25' },
+  searched: { input: '1', output: '5', request: '0.0005', webSearch: '0.01' },
+  tiered: { input: '1.25', output: '10', cacheRead: '0.31', tiers: [{ above: 1000, input: '2.5', output: '15', cacheRead: '0.625' }, { above: 2500, input: '5', output: '20' }] },
+};
+
+/** Figures as two vendors' wires have them: all of the input with its cached part inside, or beside it. */
+interface Figures {
+  readonly fresh: number;
+  readonly cached: number;
+  readonly written5m: number;
+  readonly written1h: number;
+  readonly audioIn: number;
+  readonly output: number;
+  readonly reasoning: number;
+  readonly audioOut: number;
+  readonly searches: number;
+}
+
+function inputOf({ fresh, cached, written5m, written1h, audioIn }: Figures): number {
+  return fresh + cached + written5m + written1h + audioIn;
+}
+
+/** Kind by kind, with a kind that has no rate at the rate of the whole; rounded once, half to even. */
+function expectedCost(figures: Figures, shape: Shape): bigint {
+  const tier = (shape.tiers ?? []).filter(({ above }) => inputOf(figures) > above).at(-1);
+  const rates: Rates = tier ?? shape;
+  const million = (count: number, rate: string): Decimal => new Decimal(count).times(rate).dividedBy(1_000_000);
+  const { fresh, cached, written5m, written1h, audioIn, output, reasoning, audioOut, searches } = figures;
+  const sum = Decimal.sum(
+    million(fresh, rates.input),
+    million(cached, rates.cacheRead ?? rates.input),
+    million(written5m, rates.cacheWrite5m ?? rates.input),
+    million(written1h, rates.cacheWrite1h ?? rates.input),
+    million(audioIn, rates.inputAudio ?? rates.input),
+    million(output - reasoning - audioOut, rates.output),
+    million(reasoning, rates.reasoning ?? rates.output),
+    million(audioOut, rates.outputAudio ?? rates.output),
+    shape.request ?? '0',
+    new Decimal(shape.webSearch ?? '0').times(searches),
+  );
+  return BigInt(sum.times(1_000_000_000).toDecimalPlaces(0, Decimal.ROUND_HALF_EVEN).toFixed(0));
+}
+
+/** The wire of messages knows no audio, and that of chat-completions no cache writes. */
+function drawFigures(wire: string, draw: (most: number) => number): Figures {
+  const isMessages = wire === 'messages';
+  const [reasoning, audioOut] = [isMessages ? 0 : draw(300), isMessages ? 0 : draw(50)];
+  return {
+    fresh: 1 + draw(1500),
+    cached: draw(2) ? draw(1500) : 0,
+    written5m: isMessages ? draw(400) : 0,
+    written1h: isMessages ? draw(400) : 0,
+    audioIn: isMessages ? 0 : draw(100),
+    output: 1 + draw(600) + reasoning + audioOut,
+    reasoning, audioOut,
+    searches: isMessages ? draw(3) : 0,
+  };
+}
+
+function events(frames: readonly (readonly [name: string, data: object])[]): string {
+  return frames.map(([name, data]) => `${name ? `event: ${name}\n` : ''}data: ${JSON.stringify(name ? { type: name, ...data } : data)}\n\n`).join('');
+}
+
+function chatReply(figures: Figures, stream: boolean): string {
+  const usage = {
+    prompt_tokens: inputOf(figures), completion_tokens: figures.output, total_tokens: inputOf(figures) + figures.output,
+    prompt_tokens_details: { cached_tokens: figures.cached, audio_tokens: figures.audioIn },
+    completion_tokens_details: { reasoning_tokens: figures.reasoning, audio_tokens: figures.audioOut },
+  };
+  const head = { id: 'c', created: 1, model: 'm' };
+  if (!stream) return JSON.stringify({ ...head, object: 'chat.completion', choices: [{ index: 0, message: { role: 'assistant', content: 'Yes.' }, finish_reason: 'stop' }], usage });
+  const chunk = { ...head, object: 'chat.completion.chunk' };
+  const frames = [[{ delta: { role: 'assistant', content: 'Yes.' }, finish_reason: null }], [{ delta: {}, finish_reason: 'stop' }]];
+  return `${events(frames.map((choices) => ['', { ...chunk, choices: choices.map((choice) => ({ index: 0, ...choice })) }]))}${events([['', { ...chunk, choices: [], usage }]])}data: [DONE]\n\n`;
+}
+
+function messagesReply({ fresh, cached, written5m, written1h, output, searches }: Figures, stream: boolean): string {
+  const cache = { cache_read_input_tokens: cached, cache_creation_input_tokens: written5m + written1h, cache_creation: { ephemeral_5m_input_tokens: written5m, ephemeral_1h_input_tokens: written1h } };
+  const usage = { input_tokens: fresh, ...cache, output_tokens: output, server_tool_use: { web_search_requests: searches } };
+  const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'm', stop_reason: null, stop_sequence: null };
+  if (!stream) return JSON.stringify({ ...message, content: [{ type: 'text', text: 'Yes.' }], stop_reason: 'end_turn', usage });
+  return events([
+    ['message_start', { message: { ...message, content: [], usage: { ...usage, output_tokens: 1 } } }],
+    ['content_block_start', { index: 0, content_block: { type: 'text', text: '' } }],
+    ['content_block_delta', { index: 0, delta: { type: 'text_delta', text: 'Yes.' } }],
+    ['content_block_stop', { index: 0 }],
+    ['message_delta', { delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: { output_tokens: output, server_tool_use: { web_search_requests: searches } } }],
+    ['message_stop', {}],
+  ]);
+}
+
+const replies: Readonly<Record<string, (figures: Figures, stream: boolean) => string>> = { 'chat-completions': chatReply, messages: messagesReply };
+
+async function* once(text: string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(text);
+}
+
+/** A vendor for each of two wires; what it answers to a call is on record under the call's id. */
+function vendor(wire: string, record: Map<string, Figures>, draw: (most: number) => number) {
+  return definePlugin({
+    name: `${wire}-vendor`,
+    options: z.strictObject({}),
+    apply(host) {
+      const provider = { name: `${wire}-vendor`, endpoints: { [wire]: `http://${wire}.invalid/` }, sign: (request: UpstreamRequest) => request };
+      host.providers.add(provider);
+      host.catalog.offer(provider, Object.entries(shapes).map(([name, price]) => checkModel({
+        id: `${wire}/${name}`, upstream: name, name, description: '', created: '2026-01-01', contextLength: 100_000, outputLimit: 5000, input: ['text'], output: ['text'],
+        price: { ...price, tiers: price.tiers ? [...price.tiers] : [] },
+      })));
+      host.hooks.dispatch.tapPromise(provider.name, async (request, { attempt, id }) => {
+        if (attempt.target.provider !== provider) return undefined;
+        attempt.sent = true;
+        const figures = drawFigures(wire, draw);
+        record.set(id, figures);
+        const stream = String(request.body).includes('"stream":true');
+        return { status: 200, headers: { 'content-type': stream ? 'text/event-stream' : 'application/json' }, body: once(replies[wire]?.(figures, stream) ?? '') };
+      });
+    },
+  })();
+}
+
+/** A call of each family: where it goes, and what it sends. */
+const families: readonly ((model: string, stream: boolean) => readonly [path: string, body: object, headers?: Record<string, string>])[] = [
+  (model, stream) => ['/v1/chat/completions', { model, stream, max_tokens: 2000, messages: [{ role: 'user', content: 'Is it so?' }] }],
+  (model, stream) => ['/v1/responses', { model, stream, max_output_tokens: 2000, input: 'Is it so?' }],
+  (model, stream) => ['/alpha/v1/messages', { model, stream, max_tokens: 2000, messages: [{ role: 'user', content: 'Is it so?' }] }, { 'anthropic-version': '2023-06-01' }],
+  (model, stream) => [`/beta/v1beta/models/${model}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`, { contents: [{ role: 'user', parts: [{ text: 'Is it so?' }] }], generationConfig: { maxOutputTokens: 2000 } }],
+];
+
+export interface Mixed {
+  readonly calls: number;
+  /** Calls whose entry is not what the vendor's figures cost: id, charged, expected. */
+  readonly wrong: readonly string[];
+  readonly used: bigint;
+  readonly expected: bigint;
+  readonly statuses: Readonly<Record<number, number>>;
+  readonly audit: AuditReport;
+}
+
+/** Makes so many calls, some at once; `draw` answers a whole number below its argument. */
+export async function mixedCalls(count: number, draw: (most: number) => number): Promise<Mixed> {
+  const folder = temporaryFolder();
+  const record = new Map<string, Figures>();
+  const gateway = await startGateway({
+    dataFolder: folder.path,
+    plugins: [bearer(), chatCompletions(), responses(), messages(), generateContent(), vendor('chat-completions', record, draw), vendor('messages', record, draw), balance({ firstCredit: '0' })],
+  });
+  const made = await gateway.verb('keys create', [], { account: 'a', credit: '1000000' });
+  const key = typeof made === 'object' && made && 'key' in made ? String(made.key) : '';
+  const statuses: Record<number, number> = {};
+  const expected = new Map<string, bigint>();
+  const names = Object.keys(shapes);
+  let left = count;
+  const lane = async (): Promise<void> => {
+    for (; left > 0; ) {
+      left -= 1;
+      const [wire, shape, stream] = [draw(2) ? 'messages' : 'chat-completions', names[draw(names.length)] ?? 'plain', draw(5) > 0];
+      const [path, body, headers] = families[draw(families.length)]?.(`${wire}/${shape}`, stream) ?? ['', {}];
+      const response = await fetch(gateway.url + path, { method: 'POST', headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) });
+      await response.arrayBuffer();
+      statuses[response.status] = (statuses[response.status] ?? 0) + 1;
+      const id = response.headers.get('x-request-id') ?? '';
+      const figures = record.get(id);
+      if (figures) expected.set(id, expectedCost(figures, shapes[shape] ?? { input: '0', output: '0' }));
+      record.delete(id);
+    }
+  };
+  await Promise.all(Array.from({ length: 16 }, lane));
+  await gateway.close();
+  const store = await openSqlite({ file: join(folder.path, 'ledger.db') });
+  const wrong: string[] = [];
+  const charged = new Map<string, bigint>();
+  let after: number | undefined;
+  for (;;) {
+    const page = await store.entries({ kinds: ['post', 'overage', 'void'], limit: 5000, after });
+    for (const { call = '', revenue } of page) charged.set(call, (charged.get(call) ?? 0n) + revenue);
+    if (page.length === 0) break;
+    after = page.at(-1)?.number;
+  }
+  for (const [id, cost] of expected) if (charged.get(id) !== cost) wrong.push(`${id} ${charged.get(id)} ${cost}`);
+  const [sums, audit] = [await store.balance('a'), await store.audit()];
+  await store.close();
+  folder.remove();
+  return { calls: expected.size, wrong, used: sums?.used ?? 0n, expected: [...expected.values()].reduce((sum, cost) => sum + cost, 0n), statuses, audit };
+}
