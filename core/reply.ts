@@ -5,6 +5,7 @@
 import type { ServerResponse } from 'node:http';
 import { setDeadline } from './deadlines.ts';
 import type { Recording } from './exchange.ts';
+import { isLarge, releaseCopies } from './memory.ts';
 
 export class Reply {
   /** The id of the exchange, for whoever asks after it. */
@@ -43,7 +44,7 @@ export class Reply {
     if (!this.started) this.#response.writeHead(this.#status, this.#headers);
     this.#keep(text);
     this.#beat?.refresh();
-    return this.#response.write(text) ? undefined : this.#drained();
+    return this.#response.write(bytesOf(text)) ? undefined : this.#drained();
   }
 
   /** Sends the last text and ends; a reply that is all in this call states its length. */
@@ -52,7 +53,7 @@ export class Reply {
     if (this.#response.destroyed) return;
     if (!this.started) this.#response.writeHead(this.#status, { ...this.#headers, 'content-length': Buffer.byteLength(text) });
     this.#keep(text);
-    this.#response.end(text);
+    this.#response.end(bytesOf(text));
   }
 
   /** From now on a silence of `milliseconds` is filled with `text`, the head sent early if need be. */
@@ -96,4 +97,14 @@ export class Reply {
       response.on('close', settle);
     });
   }
+}
+
+/** From this length on a text is turned into bytes here, once: Node would join it with the head first, and copy both. */
+const longText = 1024 * 1024;
+
+function bytesOf(text: string | Uint8Array): string | Uint8Array {
+  if (typeof text !== 'string' || text.length < longText) return text;
+  const bytes = Buffer.from(text);
+  if (isLarge(bytes.length)) releaseCopies();
+  return bytes;
 }

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import type { koaBody } from 'koa-body';
 import { GatewayError } from './errors.ts';
 import { Form, type FormFile } from './form.ts';
+import { isLarge, releaseCopies } from './memory.ts';
 
 type Context = Parameters<ReturnType<typeof koaBody>>[0];
 
@@ -35,7 +36,9 @@ export async function readUpload(context: Context, limit: number, folder: string
   try {
     await mkdir(own, { recursive: true });
     await parse(context, limit, own);
-    return await collect(context);
+    const form = await collect(context);
+    if (form.files.some(({ bytes }) => isLarge(bytes.length))) releaseCopies();
+    return form;
   } finally {
     await rm(own, { recursive: true, force: true, maxRetries: 3 });
     running.delete(name);
