@@ -24,6 +24,10 @@
  * became of each: status, events, tokens, `billed`, how it ended). Token counts are by `words.ts`. Opaque values
  * (signatures, encrypted reasoning) are proven by a key of the vendor's and come back byte for byte or are refused;
  * `vouched` names others to take for genuine.
+ *
+ * `vendor-house.ts` beside this folder is a gateway with the real providers before all of them, and `sdk-clients.ts` the
+ * official SDKs as one kind of client; `call.ts` posts a body as it stands. What each vendor refuses is listed, case by
+ * case, in `test/vendors/`.
  */
 import { chatPlay, startVendor, type Vendor, type VendorOptions } from './chat-completions.ts';
 import { startGenerateContentVendor, type GeminiRequest } from './generate-content.ts';
