@@ -1,6 +1,6 @@
 /**
  * A gateway before a strict vendor of each text wire, with two models on each: a plain one that takes all sampling, and
- * one that reasons (and, where a vendor has one, one that draws). Each model is reached by its own wire alone, so that a client of any family is translated to it. Nobody pays: other tests see to that.
+ * one that reasons (and, where a vendor has one, one that draws or searches). Each model is reached by its own wire alone, so that a client of any family is translated to it. Nobody pays: other tests see to that.
  */
 import { z } from 'zod';
 import { checkModel, definePlugin, type End, type Endpoint, type ModelFacts, type PluginFactory } from '../../core/index.ts';
@@ -15,7 +15,7 @@ import { openDoors } from './station.ts';
 import { startChatVendor, startGenerateContentVendor, startMessagesVendor, startResponsesVendor, type ReceivedRequest, type Scenario } from './vendor/index.ts';
 
 export { wires, type Wire };
-export type Kind = 'plain' | 'thinking' | 'drawing';
+export type Kind = 'plain' | 'thinking' | 'drawing' | 'searching';
 
 export interface QuartetVendor {
   /** Its address as the vendor's SDK wants it. */
@@ -39,25 +39,29 @@ type Facts = Partial<ModelFacts> & { readonly id: string; readonly upstream: str
 
 const seen: ModelFacts['input'] = ['text', 'image', 'audio', 'video', 'pdf'];
 
-const facts: Readonly<Record<Wire, { readonly plain: Facts; readonly thinking: Facts; readonly drawing?: Facts }>> = {
+const hosted: ('web-search' | 'code-execution')[] = ['web-search', 'code-execution'];
+const chatParameters = ['frequency_penalty', 'logit_bias', 'logprobs', 'presence_penalty', 'seed', 'stop', 'temperature', 'top_logprobs', 'top_p', 'web_search_options'];
+
+const facts: Readonly<Record<Wire, { readonly plain: Facts; readonly thinking: Facts; readonly drawing?: Facts; readonly searching?: Facts }>> = {
   'chat-completions': {
-    plain: { id: 'openai/chat-plain', upstream: 'gpt-4o', capabilities: { chatExtras: true, outputLimitField: 'max_completion_tokens' } },
+    plain: { id: 'openai/chat-plain', upstream: 'gpt-4o', supportedParameters: chatParameters, capabilities: { chatExtras: true, cacheMarks: true, outputLimitField: 'max_completion_tokens' } },
     thinking: {
-      id: 'openai/chat-thinking', upstream: 'gpt-5',
-      capabilities: { chatExtras: true, outputLimitField: 'max_completion_tokens', sampling: false, reasoning: { style: 'effort', efforts: ['minimal', 'low', 'medium', 'high'] } },
+      id: 'openai/chat-thinking', upstream: 'gpt-5', supportedParameters: ['seed', 'web_search_options'],
+      capabilities: { chatExtras: true, cacheMarks: true, outputLimitField: 'max_completion_tokens', sampling: false, reasoning: { style: 'effort', efforts: ['minimal', 'low', 'medium', 'high'] } },
     },
+    searching: { id: 'openai/chat-searching', upstream: 'gpt-4o-mini', supportedParameters: ['max_tokens', 'web_search_options'], capabilities: { chatExtras: true, outputLimitField: 'max_completion_tokens' } },
   },
   responses: {
-    plain: { id: 'openai/responses-plain', upstream: 'gpt-4.1', capabilities: { chatExtras: true } },
-    thinking: { id: 'openai/responses-thinking', upstream: 'gpt-5.6-sol', capabilities: { chatExtras: true, sampling: false, reasoning: { style: 'effort', efforts: ['none', 'low', 'medium', 'high', 'xhigh', 'max'] } } },
+    plain: { id: 'openai/responses-plain', upstream: 'gpt-4.1', capabilities: { chatExtras: true, cacheMarks: true, hosted } },
+    thinking: { id: 'openai/responses-thinking', upstream: 'gpt-5.6-sol', capabilities: { chatExtras: true, cacheMarks: true, hosted, sampling: false, reasoning: { style: 'effort', efforts: ['none', 'low', 'medium', 'high', 'xhigh', 'max'] } } },
   },
   messages: {
-    plain: { id: 'anthropic/messages-plain', upstream: 'claude-opus-4-5', capabilities: { reasoning: { style: 'budget', efforts: ['low', 'medium', 'high'], budget: { min: 1024 }, canDisable: true } } },
-    thinking: { id: 'anthropic/messages-thinking', upstream: 'claude-sonnet-5', capabilities: { midSystem: true, sampling: false, reasoning: { style: 'adaptive', efforts: ['low', 'medium', 'high', 'xhigh', 'max'], canDisable: true } } },
+    plain: { id: 'anthropic/messages-plain', upstream: 'claude-opus-4-5', capabilities: { hosted, reasoning: { style: 'budget', efforts: ['low', 'medium', 'high'], budget: { min: 1024 }, canDisable: true } } },
+    thinking: { id: 'anthropic/messages-thinking', upstream: 'claude-sonnet-5', capabilities: { hosted, midSystem: true, sampling: false, reasoning: { style: 'adaptive', efforts: ['low', 'medium', 'high', 'xhigh', 'max'], canDisable: true } } },
   },
   'generate-content': {
-    plain: { id: 'google/generate-plain', upstream: 'gemini-2.5-flash', capabilities: { reasoning: { style: 'budget', budget: { min: 0, max: 24_576 }, canDisable: true } } },
-    thinking: { id: 'google/generate-thinking', upstream: 'gemini-3-pro-preview', capabilities: { reasoning: { style: 'level', efforts: ['low', 'medium', 'high'], canDisable: false } } },
+    plain: { id: 'google/generate-plain', upstream: 'gemini-2.5-flash', capabilities: { hosted, reasoning: { style: 'budget', budget: { min: 0, max: 24_576 }, canDisable: true } } },
+    thinking: { id: 'google/generate-thinking', upstream: 'gemini-3-pro-preview', capabilities: { hosted, reasoning: { style: 'level', efforts: ['low', 'medium', 'high'], canDisable: false } } },
     drawing: { id: 'google/generate-drawing', upstream: 'gemini-2.5-flash-image', output: ['text', 'image'] },
   },
 };
