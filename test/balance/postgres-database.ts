@@ -58,6 +58,7 @@ export async function openFresh(options: Omit<PostgresOptions, 'url'> = {}): Pro
 export interface Holder {
   /** Takes an account's row, and waits for it where somebody else has it. */
   take(name: string): Promise<void>;
+  takeKey(id: string): Promise<void>;
   /** Lets nobody write to a table. */
   freeze(table: string): Promise<void>;
   letGo(): Promise<void>;
@@ -71,6 +72,9 @@ export async function startHolder(url: string): Promise<Holder> {
   return {
     async take(name) {
       await client.query('SELECT FROM tollgate.accounts WHERE name = $1 FOR UPDATE', [name]);
+    },
+    async takeKey(id) {
+      await client.query('SELECT FROM tollgate.keys WHERE id = $1 FOR UPDATE', [id]);
     },
     async freeze(table) {
       await client.query(`LOCK TABLE tollgate.${table} IN SHARE MODE`);

@@ -8,7 +8,7 @@ import { request, testStore } from '../contract/store.ts';
 import { startCable, type Cable } from '../support/cable.ts';
 import { freshDatabase } from '../support/database.ts';
 import { startPostgres } from '../support/postgres.ts';
-import { price, quote, settlement } from './calls.ts';
+import { newKey, price, quote, settlement } from './calls.ts';
 import { inDatabase, openFresh, startHolder, type OpenedDatabase } from './postgres-database.ts';
 
 testStore('PostgreSQL', () => openFresh());
@@ -229,6 +229,25 @@ describe('the database', () => {
     for (const statement of ['UPDATE entries SET at = 0', 'DELETE FROM entries', 'TRUNCATE entries']) {
       await expect(inDatabase(url, statement), statement).rejects.toThrow('never changed or deleted');
     }
+  });
+
+  it('is audited to the last entry, though one with a lower number turned up behind others', async () => {
+    const { store, url, another } = await open();
+    await store.createAccount({ name: 'b', at: 1 });
+    const other = await another();
+    closers.push(() => other.close());
+    const holder = await startHolder(url);
+    // Its numbers are taken, and it waits for the key's row to write its sums.
+    await store.createKey(newKey('00000000000000a1', 'a'));
+    await holder.takeKey('00000000000000a1');
+    const early = store.reserve(request('early', 'a', { key: '00000000000000a1' }));
+    await waitForLocks(url, 1);
+    await other.reserve(request('late', 'b', { quotes: [quote(0n)] }));
+    const { entries } = await store.audit();
+    await holder.letGo();
+    await early;
+    expect(await store.audit()).toMatchObject({ ok: true, entries: entries + 1, findings: [] });
+    expect((await store.entries({ limit: 100 })).map(({ call }) => call)).toEqual([undefined, 'early', 'late']);
   });
 
   it('has room for one end of a reservation, whoever writes it', async () => {
