@@ -1,8 +1,9 @@
-/** A PostgreSQL that goes away for a moment under running streams; `npm run faults` has the same for twenty seconds. */
+/** A ledger that goes away for a moment under running streams; `npm run faults` has the same for twenty seconds. */
 import { expect, it } from 'vitest';
 import { runOutage } from './outage.ts';
+import { troubles } from './troubles.ts';
 
-it.each(['stopped', 'silent'] as const)('a database that is %s costs new calls a 503 to be tried again, and running ones nothing', { timeout: 120_000 }, async (kind) => {
+it.each(troubles)('a database that is %s costs new calls a 503 to be tried again, and running ones nothing', { timeout: 120_000 }, async (kind) => {
   const { refused, ready, whole, longestWait, due, used, audit } = await runOutage({ kind, milliseconds: 500, streams: 8 });
   expect(refused).toMatchObject({ status: 503, retryAfter: expect.stringMatching(/^\d+$/) });
   expect(ready).toEqual([200, 503, 200]);

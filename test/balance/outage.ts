@@ -1,14 +1,12 @@
-/** A gateway whose PostgreSQL goes away while streams run: what new calls, running ones and load balancers are told, and what the books say afterwards. */
+/** A gateway whose ledger goes away while streams run: what new calls, running ones and load balancers are told, and what the books say afterwards. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openStore } from '../../plugins/meters/balance/choice.ts';
 import type { AuditReport } from '../../plugins/meters/balance/audit.ts';
-import { startCable } from '../support/cable.ts';
 import { openHouse } from '../support/house.ts';
-import { createDatabase, startPostgres } from '../support/postgres.ts';
+import { troubledStore, type Trouble } from './troubles.ts';
 
 export interface OutageOptions {
-  /** `stopped`: by its administrator; `silent`: nothing it says arrives any more. */
-  readonly kind: 'stopped' | 'silent';
+  readonly kind: Trouble;
   readonly milliseconds: number;
   readonly streams: number;
 }
@@ -30,12 +28,8 @@ export interface Outage {
 const model = 'openai/gpt-4o-mini';
 
 export async function runOutage({ kind, milliseconds, streams }: OutageOptions): Promise<Outage> {
-  const server = await startPostgres();
-  const { url } = await createDatabase(server.url);
-  const cable = await startCable(Number(new URL(url).port));
-  const through = new URL(url);
-  through.port = String(cable.port);
-  const house = await openHouse({ ledger: { store: { kind: 'postgres', url: through.href } } });
+  const store = await troubledStore(kind);
+  const house = await openHouse({ ledger: { store: store.options } });
   try {
     const readiness = async (): Promise<number> => (await fetch(`${house.gateway.url}/readyz`)).status;
     const body = { model, messages: [{ role: 'user', content: 'Hello!' }], stream: true };
@@ -47,7 +41,7 @@ export async function runOutage({ kind, milliseconds, streams }: OutageOptions):
     let letGo = (): void => undefined;
     house.vendor.script('gpt-4o-mini', { hold: new Promise<void>((resolve) => { letGo = resolve; }), holdAfter: 2 });
     const running = await Promise.all(Array.from({ length: streams }, () => house.post(body)));
-    await (kind === 'stopped' ? server.stop() : cable.hold());
+    await store.begin();
     const returned = sleep(milliseconds);
     letGo();
     const began = performance.now();
@@ -57,13 +51,13 @@ export async function runOutage({ kind, milliseconds, streams }: OutageOptions):
     const meanwhile = await readiness();
     const texts = await ended;
     await returned;
-    await (kind === 'stopped' ? server.start() : cable.release());
+    await store.end();
 
     const settled = async (): Promise<number> => (await house.balance().catch(() => ({ used: -1 }))).used;
     while ((await readiness()) !== 200 || Math.abs((await settled()) - due) > 1e-9) await sleep(50);
-    const store = await openStore({ kind: 'postgres', url, connections: 1 }, '');
-    const audit = await store.audit();
-    await store.close();
+    const ledger = await openStore(store.direct, '');
+    const audit = await ledger.audit();
+    await ledger.close();
     return {
       refused: { status: late.status, retryAfter: late.headers.get('retry-after'), code: told },
       ready: [before, meanwhile, await readiness()],
@@ -73,7 +67,6 @@ export async function runOutage({ kind, milliseconds, streams }: OutageOptions):
     };
   } finally {
     await house.close();
-    await cable.close();
-    await server.end();
+    await store.close();
   }
 }

@@ -15,7 +15,7 @@ export interface SqliteOptions {
 }
 
 const worker = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
-const patience = 4000;
+const patience = 2500;
 
 /** Rejects with the reason where the file cannot be opened. */
 export async function openSqlite({ file, owner = `${process.pid}-${randomBytes(6).toString('hex')}`, onGroup, busyTimeout = patience }: SqliteOptions): Promise<Store> {

@@ -1,0 +1,67 @@
+/** What can happen to a ledger's database while a gateway runs, and how it ends. */
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { StoreOptions } from '../../plugins/meters/balance/choice.ts';
+import { startCable } from '../support/cable.ts';
+import { createDatabase, startPostgres } from '../support/postgres.ts';
+import { lock, temporaryFolder } from './ledger-file.ts';
+
+/** `stopped`: PostgreSQL, by its administrator; `silent`: nothing it says arrives any more; `locked`: another process has the SQLite file; `full`: nothing can be written to any file. */
+export const troubles = ['stopped', 'silent', 'locked', 'full'] as const;
+export type Trouble = (typeof troubles)[number];
+
+export interface TroubledStore {
+  /** How the gateway reaches it, and how one does whom the trouble does not concern. */
+  readonly options: StoreOptions;
+  readonly direct: StoreOptions;
+  begin(): Promise<unknown>;
+  end(): Promise<unknown>;
+  close(): Promise<unknown>;
+}
+
+async function postgres(kind: 'stopped' | 'silent'): Promise<TroubledStore> {
+  const server = await startPostgres();
+  const { url } = await createDatabase(server.url);
+  const cable = await startCable(Number(new URL(url).port));
+  const through = new URL(url);
+  through.port = String(cable.port);
+  return {
+    options: { kind: 'postgres', url: through.href, connections: 4 },
+    direct: { kind: 'postgres', url, connections: 1 },
+    begin: async () => (kind === 'stopped' ? server.stop() : cable.hold()),
+    end: async () => (kind === 'stopped' ? server.start() : cable.release()),
+    async close() {
+      await cable.close();
+      await server.end();
+    },
+  };
+}
+
+/** The most that this process may write to a file, in bytes; beyond it the system says as much as that a disk is full. */
+function limitFiles(most: string): Promise<unknown> {
+  return promisify(execFile)('prlimit', ['--pid', String(process.pid), `--fsize=${most}:unlimited`]);
+}
+
+function sqlite(kind: 'locked' | 'full'): TroubledStore {
+  const folder = temporaryFolder();
+  const options: StoreOptions = { kind: 'sqlite', file: join(folder.path, 'ledger.db') };
+  let unlock = (): void => undefined;
+  return {
+    options,
+    direct: options,
+    async begin() {
+      if (kind === 'full') await limitFiles('1');
+      else unlock = lock(join(folder.path, 'ledger.db'));
+    },
+    async end() {
+      if (kind === 'full') await limitFiles('unlimited');
+      else unlock();
+    },
+    close: async () => folder.remove(),
+  };
+}
+
+export async function troubledStore(trouble: Trouble): Promise<TroubledStore> {
+  return trouble === 'stopped' || trouble === 'silent' ? postgres(trouble) : sqlite(trouble);
+}
