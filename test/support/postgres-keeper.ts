@@ -3,7 +3,7 @@
  * once it answers, obeys `stop` and `start` on stdin, and ends PostgreSQL, its files and itself when stdin ends,
  * which it does however the other process came to its end.
  */
-import { accessSync, constants, cpSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, constants, cpSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { createRequire, registerHooks } from 'node:module';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -16,6 +16,7 @@ const folder = mkdtempSync(join(tmpdir(), 'tollgate-postgres-'));
 const isRoot = process.getuid?.() === 0;
 const password = 'keeper';
 const executeByAll = 0o001;
+const readableByAll = 0o755;
 
 /** PostgreSQL never runs as root, and another user may not reach programs in root's own folders: they are copied to where anyone can. */
 function makeReachable(): void {
@@ -28,7 +29,7 @@ function makeReachable(): void {
   const copy = mkdtempSync(join(tmpdir(), 'tollgate-postgres-programs-'));
   process.on('exit', () => rmSync(copy, { recursive: true, force: true }));
   cpSync(home, copy, { recursive: true, verbatimSymlinks: true, mode: constants.COPYFILE_FICLONE });
-  accessSync(join(copy, 'dist/index.js'));
+  chmodSync(copy, readableByAll);
   const url = pathToFileURL(join(copy, 'dist/index.js')).href;
   registerHooks({ resolve: (specifier, context, next) => (specifier === name ? { url, shortCircuit: true } : next(specifier, context)) });
 }
