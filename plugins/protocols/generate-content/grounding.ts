@@ -75,9 +75,9 @@ export function encodeGrounding(annotations: readonly Annotation[], text: string
   const cited = annotations.filter(isCited);
   if (cited.length === 0) return undefined;
   const chunks = [...new Map(cited.map(({ url, title }) => [JSON.stringify([url, title]), { web: { uri: url, title } }])).entries()];
-  const supports = cited.flatMap(({ url, title, start, end, citedText }) => {
+  const supports = cited.flatMap(({ url, title, start, end }) => {
     if (start === undefined || end === undefined) return [];
-    const segment = { startIndex: Buffer.byteLength(text.slice(0, start)), endIndex: Buffer.byteLength(text.slice(0, end)), text: citedText ?? text.slice(start, end) };
+    const segment = { startIndex: Buffer.byteLength(text.slice(0, start)), endIndex: Buffer.byteLength(text.slice(0, end)), text: text.slice(start, end) };
     return [{ segment, groundingChunkIndices: [chunks.findIndex(([key]) => key === JSON.stringify([url, title]))] }];
   });
   return { groundingChunks: chunks.map(([, chunk]) => chunk), ...(supports.length > 0 ? { groundingSupports: supports } : {}) };

@@ -32,6 +32,10 @@ interface Candidate {
 
 interface OpenBlock {
   readonly start: Event<'block-start'>;
+  /** Characters of the answer before this block. */
+  readonly from: number;
+  /** Citations that do not say their place: they are of the whole block. */
+  readonly cited: Annotation[];
   text: string;
 }
 
@@ -54,13 +58,13 @@ export class ReplyParts {
       case 'block-delta':
         return this.#add(event);
       case 'block-start':
-        this.#blocks.set(event.block, { start: event, text: '' });
+        this.#blocks.set(event.block, { start: event, from: this.#candidate(event.candidate).text.length, cited: [], text: '' });
         if (event.kind === 'refusal') this.#candidate(event.candidate).refused = true;
         return [];
       case 'block-end':
         return this.#end(event);
       case 'annotation':
-        this.#candidate(event.candidate).annotations.push(event.annotation);
+        this.#cite(event);
         return [];
       case 'logprobs':
         this.#candidate(event.candidate).logprobs.push(...event.content);
@@ -79,6 +83,12 @@ export class ReplyParts {
     const candidate: Candidate = { text: '', annotations: [], logprobs: [], refused: false, called: false };
     this.#candidates.set(index, candidate);
     return candidate;
+  }
+
+  #cite({ candidate, block: number, annotation }: Event<'annotation'>): void {
+    const block = this.#blocks.get(number);
+    if (block && annotation.start === undefined) block.cited.push(annotation);
+    else this.#candidate(candidate).annotations.push(annotation);
   }
 
   #add({ candidate, block: number, text }: Event<'block-delta'>): Fields[] {
@@ -101,7 +111,9 @@ export class ReplyParts {
     const block = this.#blocks.get(number);
     if (!block) return [];
     this.#blocks.delete(number);
-    const { start, text } = block;
+    const { start, text, from, cited } = block;
+    const { annotations, text: answer } = this.#candidate(start.candidate);
+    annotations.push(...cited.map((annotation) => ({ ...annotation, start: from, end: answer.length })));
     switch (start.kind) {
       case 'text':
       case 'refusal':

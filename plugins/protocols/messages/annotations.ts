@@ -22,8 +22,10 @@ export function decodeAnnotation(wire: Fields): Annotation {
   };
 }
 
-/** Undefined where this wire has no such kind. */
-export function encodeAnnotation({ kind, url, title, citedText, vendor }: Annotation): Fields | undefined {
+/** Passed the answer so far, of which the passage is cut where nobody says it; undefined where this wire has no such kind. */
+export function encodeAnnotation(annotation: Annotation, answer: string): Fields | undefined {
+  const { kind, url, title, start, end, vendor } = annotation;
+  const citedText = annotation.citedText ?? (start === undefined ? undefined : answer.slice(start, end));
   const rest = bag.fields({ vendor });
   if (rest['type'] !== undefined) return overlay(rest, { url, title: 'document_title' in rest ? undefined : title, cited_text: citedText });
   if (kind !== 'url' || url === undefined) return undefined;

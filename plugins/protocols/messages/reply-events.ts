@@ -42,6 +42,8 @@ export class ReplyEvents {
   #calls = 0;
   #refused = false;
   #length = 0;
+  /** The answer so far: citations of others say where in it they stand. */
+  #text = '';
 
   constructor(context: ReplyContext) {
     this.#context = context;
@@ -125,12 +127,13 @@ export class ReplyEvents {
     const delta = deltaOf(kind, text);
     if (!delta || text === '') return;
     this.#length += text.length;
+    if (kind === 'text') this.#text += text;
     current.empty = false;
     this.#delta(current, delta);
   }
 
   #cite(current: Current, { annotation }: Event<'annotation'>): void {
-    const citation = encodeAnnotation(annotation);
+    const citation = encodeAnnotation(annotation, this.#text);
     if (citation && current.start.kind === 'text') this.#delta(current, { type: 'citations_delta', citation });
     else this.#context.lost?.(`annotations.${annotation.kind}`, 'messages cites with an address only');
   }
