@@ -14,7 +14,7 @@ export type ByWire<Value> = Readonly<Partial<Record<Wire, Value>>>;
 export interface Capability {
   readonly name: string;
   /** Which of a wire's models is asked; the plain one unless said. */
-  readonly model?: Kind;
+  readonly model?: Kind | ((wire: Wire) => Kind);
   /** What is added to the least a call needs, by the client's protocol. */
   readonly ask: ByWire<object>;
   /** What a client sends when it goes on from a reply, where the capability takes two turns to see. */

@@ -14,6 +14,7 @@ export class Broken extends Error {}
 /** Whether there is anything to cross: the client has a word for it, and where only the reply matters the vendor can do it. */
 export function applies(capability: Capability, client: Wire, wire: Wire): boolean {
   if (!(client in capability.ask)) return false;
+  if (capability.judge) return true;
   const replyAlone = capability.got === undefined || capability.follow !== undefined;
   return !replyAlone || capability.does?.[wire] !== undefined;
 }
@@ -31,7 +32,8 @@ function replyOf(client: Wire, { text }: Crossing, stream: boolean): Json {
 }
 
 async function cross(quartet: Quartet, capability: Capability, client: Wire, wire: Wire, stream: boolean): Promise<Crossing> {
-  const { id, upstream } = modelOf(wire, capability.model);
+  const kind = typeof capability.model === 'function' ? capability.model(wire) : capability.model;
+  const { id, upstream } = modelOf(wire, kind);
   const ask = capability.ask[client] ?? {};
   quartet.vendors[wire].script(upstream, capability.does?.[wire] ?? {}, {});
   const first = await quartet.ask(client, id, { ...least[client], ...ask }, stream);

@@ -1,6 +1,7 @@
 /**
  * A gateway before a strict vendor of each text wire, with two models on each: a plain one that takes all sampling, and
- * one that reasons (and, where a vendor has one, one that draws or searches). Each model is reached by its own wire alone, so that a client of any family is translated to it. Nobody pays: other tests see to that.
+ * one that reasons (and, where a vendor has one, one that draws or searches). Each model is reached by its own wire
+ * alone, so that a client of any family is translated to it. Nobody pays: other tests see to that.
  */
 import { z } from 'zod';
 import { checkModel, definePlugin, type End, type Endpoint, type ModelFacts, type PluginFactory } from '../../core/index.ts';

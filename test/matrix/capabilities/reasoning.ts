@@ -45,6 +45,8 @@ export const reasoning: readonly Capability[] = [
   },
   {
     name: 'reasoning budget',
+    model: (wire) => (wire === 'chat-completions' || wire === 'responses' ? 'thinking' : 'plain'),
+    instead: { 'chat-completions': has({ reasoning_effort: /./ }), responses: has({ reasoning: { effort: /./ } }) },
     ask: {
       messages: { max_tokens: 9000, thinking: { type: 'enabled', budget_tokens: 2048 } },
       'generate-content': { generationConfig: { thinkingConfig: { thinkingBudget: 2048 } } },

@@ -205,7 +205,7 @@ export const tools: readonly Capability[] = [
   },
   {
     name: 'web search',
-    model: 'thinking',
+    model: 'searching',
     ask: {
       'chat-completions': { web_search_options: {} },
       responses: { tools: [{ type: 'web_search' }] },
