@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { drawer } from '../balance/drawer.ts';
 import { kills } from '../balance/kills.ts';
 import { mixedCalls } from '../balance/mixed.ts';
+import { runOutage } from '../balance/outage.ts';
 
 const seed = Number(process.env['SEED'] ?? 20_260_702);
 
@@ -25,5 +26,17 @@ describe('a hundred gateways that are killed under two hundred streams', () => {
     expect(posted).toBeLessThanOrEqual(asked);
     expect(recovered).toBeGreaterThan(1000);
     expect(Math.max(...resolvedAfter)).toBeLessThan(50_000);
+  });
+});
+
+describe('a SQLite ledger that cannot be written for twenty seconds', () => {
+  it.each(['locked', 'full'] as const)('since it is %s refuses new spending, and settles what ran once it can be', async (kind) => {
+    const { refused, ready, whole, longestWait, due, used, audit } = await runOutage({ kind, milliseconds: 20_000, streams: 100 });
+    expect(refused).toMatchObject({ status: 503, retryAfter: expect.stringMatching(/^\d+$/) });
+    expect(ready).toEqual([200, 503, 200]);
+    expect(whole).toBe(100);
+    expect(longestWait).toBeLessThan(7000);
+    expect(used).toBeCloseTo(due, 9);
+    expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });
   });
 });

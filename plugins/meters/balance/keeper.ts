@@ -67,7 +67,7 @@ export class Keeper {
     try {
       return await this.store.reserve(request);
     } catch (error) {
-      if (isGatewayError(error) && this.#doubtful.size < mostDoubtful) this.#doubtful.add(request.id);
+      if (isGatewayError(error) && error.code === 'ledger_unavailable' && this.#doubtful.size < mostDoubtful) this.#doubtful.add(request.id);
       throw error;
     }
   }

@@ -1,0 +1,97 @@
+/** The ledger of a process: what is noted of settlements, what is given back whose answer was lost, and how it ends. */
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { GatewayError } from '../../core/index.ts';
+import { Keeper } from '../../plugins/meters/balance/keeper.ts';
+import { ledgerMetrics } from '../../plugins/meters/balance/metrics.ts';
+import type { Store } from '../../plugins/meters/balance/store.ts';
+import { request } from '../contract/store.ts';
+import { settlement, storeWith } from './calls.ts';
+
+const away = new GatewayError('ledger_unavailable', 'away');
+const totals = { accounts: 1, keys: 1, pendingCalls: 3, pendingAmount: 2_500_000_000n, oldestPending: Date.now() - 5000 };
+const settle = vi.fn<Store['settle']>();
+const reserve = vi.fn<Store['reserve']>();
+const audit = vi.fn<Store['audit']>();
+const close = vi.fn<Store['close']>(async () => undefined);
+const store: Store = { ...storeWith({ settle, reserve, audit, close, owners: async () => [], expire: async () => [], totals: async () => totals }) };
+
+let registry: Registry;
+let keeper: Keeper;
+let log: string[];
+
+beforeEach(() => {
+  for (const operation of [settle, reserve, audit]) operation.mockReset();
+  registry = new Registry();
+  log = [];
+  const logger = pino({}, { write: (line: string) => void log.push(line) });
+  keeper = new Keeper({ store, logger, metrics: ledgerMetrics(registry), lease: 60, longestCall: 1e9, auditEvery: 0 });
+});
+afterEach(() => keeper.close());
+
+async function metric(name: string): Promise<number | undefined> {
+  return (await registry.getSingleMetric(name)?.get())?.values[0]?.value;
+}
+
+describe('a reservation whose answer was lost', () => {
+  it('is given back once the ledger is well again, and asked for no longer', async () => {
+    reserve.mockRejectedValueOnce(away);
+    settle.mockRejectedValueOnce(away).mockResolvedValue({ status: 'voided' });
+    await expect(keeper.reserve(request('lost', 'a'))).rejects.toBe(away);
+    await vi.waitFor(() => expect(settle).toHaveBeenCalledTimes(2));
+    expect(settle).toHaveBeenLastCalledWith(expect.objectContaining({ id: 'lost', amount: undefined, reason: 'ledger_unavailable' }));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(settle).toHaveBeenCalledTimes(2);
+  });
+
+  it('is none where the ledger refused it for what it was', async () => {
+    reserve.mockRejectedValueOnce(new Error('UNIQUE'));
+    await expect(keeper.reserve(request('twice', 'a'))).rejects.toThrow('UNIQUE');
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(settle).not.toHaveBeenCalled();
+  });
+});
+
+describe('metrics', () => {
+  it('tell what is pending, as the ledger says with each scrape', async () => {
+    expect([await metric('tollgate_ledger_pending_calls'), await metric('tollgate_ledger_pending_usd')]).toEqual([3, 2.5]);
+    expect(await metric('tollgate_ledger_oldest_pending_seconds')).toBeGreaterThanOrEqual(5);
+  });
+
+  it('count overages, late ends and figures that were not believed', async () => {
+    settle.mockResolvedValueOnce({ status: 'posted', posted: 5n, overage: 2n });
+    await keeper.settle(settlement('dear', 7n));
+    settle.mockResolvedValueOnce({ status: 'adjusted', by: -3n });
+    await keeper.settle(settlement('late', 2n));
+    settle.mockResolvedValueOnce({ status: 'posted', posted: 5n, overage: 0n });
+    await keeper.settle(settlement('lied', 5n, { suspect: true }));
+    const names = ['overage', 'late', 'suspect'].map((name) => `tollgate_ledger_${name}_total`);
+    expect(await Promise.all(names.map(metric))).toEqual([1, 1, 1]);
+    expect(log.map((line) => JSON.parse(line).reservation)).toEqual(['dear', 'late', 'lied']);
+  });
+
+  it('tell of the last audit, and the log of what it found', async () => {
+    const report = { ok: true, entries: 1, accounts: 1, pending: 0, broken: 0, findings: [] };
+    audit.mockResolvedValueOnce(report);
+    await keeper.audit();
+    expect([await metric('tollgate_ledger_audit_ok'), await metric('tollgate_ledger_audit_findings')]).toEqual([1, 0]);
+    const findings = [{ rule: 'I2' as const, entry: 7, account: 'a', message: 'wrong' }];
+    audit.mockResolvedValueOnce({ ...report, ok: false, broken: 4, findings });
+    await keeper.audit();
+    expect([await metric('tollgate_ledger_audit_ok'), await metric('tollgate_ledger_audit_findings')]).toEqual([0, 4]);
+    expect(JSON.parse(log.at(-1) ?? '{}')).toMatchObject({ level: 50, broken: 4, findings });
+  });
+});
+
+describe('closing', () => {
+  it('tries once more what could not be written, and then lets go', async () => {
+    settle.mockRejectedValue(away);
+    const settled = keeper.settle(settlement('r1', 5n));
+    await vi.waitFor(() => expect(settle).toHaveBeenCalledTimes(1));
+    await keeper.close();
+    expect(await settled).toBeUndefined();
+    expect(settle).toHaveBeenCalledTimes(2);
+    expect(close).toHaveBeenCalled();
+  });
+});
