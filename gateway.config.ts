@@ -10,6 +10,7 @@ import { balance } from './plugins/meters/balance/index.ts';
 import { admin } from './plugins/operations/admin/index.ts';
 import { callLog } from './plugins/operations/call-log.ts';
 import { calls } from './plugins/operations/calls.ts';
+import { catalogue } from './plugins/operations/catalogue.ts';
 import { overload } from './plugins/operations/overload.ts';
 import { prometheus } from './plugins/operations/prometheus.ts';
 import { chatCompletions } from './plugins/protocols/chat-completions/index.ts';
@@ -87,6 +88,7 @@ export default defineConfig({
     prometheus(),
     callLog(),
     calls(),
+    catalogue(),
     // Turns new calls away before the gateway is of no use to anyone.
     overload(),
     // The operators' door, at the next port unless another is named.

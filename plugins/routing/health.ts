@@ -48,6 +48,7 @@ class Ward {
   /** Throws where the target is not to be asked now. */
   async admit(attempt: Attempt, id: string): Promise<void> {
     const condition = this.conditions.of(attempt.target);
+    condition.check();
     if (attempt.number > 1) await this.#admitRetry(attempt, condition, id);
     this.#reports.set(attempt, await condition.enter(() => attempt.signal));
   }

@@ -72,11 +72,15 @@ export class Condition {
     this.#news = undefined;
   }
 
-  /** Lets a call in. Where another one is just seeing, it waits for what that one finds. Throws where the target rests or its circuit is open. */
-  async enter(signal: () => AbortSignal): Promise<Report> {
+  /** Throws where the target rests or its circuit is open. */
+  check(): void {
     const now = Date.now();
     if (this.#rest && now < this.#rest.until) throw resting(this.#rest.reason, this.#rest.until - now);
     if (this.#circuit.state === CircuitState.Open && now < this.#probeAt) throw shut(this.#probeAt - now);
+  }
+
+  /** Lets a call in. Where another one is just seeing, it waits for what that one finds, and throws where that is nothing good. */
+  async enter(signal: () => AbortSignal): Promise<Report> {
     if (this.lastWell === undefined) this.#news ??= Promise.withResolvers();
     if (this.#circuit.state === CircuitState.Closed) return this.#admit();
     const aborted = signal();

@@ -1,0 +1,38 @@
+/** What a snapshot says otherwise than the catalogue does: the models it adds and lacks, and each figure that differs. */
+import type { Facts } from './snapshot.ts';
+
+export interface Difference {
+  readonly vendor: string;
+  readonly model: string;
+  readonly change: 'added' | 'missing' | 'changed';
+  /** The figure that differs. */
+  readonly figure?: string;
+  readonly from?: string;
+  /** Undefined: the snapshot does not say. */
+  readonly to?: string;
+}
+
+/** `complete`: the snapshot says all there is to say, so that what it leaves out is gone. */
+export function differences(vendor: string, ours: Facts, theirs: Facts, complete: boolean): Difference[] {
+  const found: Difference[] = [];
+  for (const [model, figures] of ours) {
+    const told = theirs.get(model);
+    if (!told) {
+      found.push({ vendor, model, change: 'missing' });
+      continue;
+    }
+    for (const figure of new Set([...Object.keys(figures), ...Object.keys(told)])) {
+      const [from, to] = [figures[figure], told[figure]];
+      if (from === to || (to === undefined && !complete)) continue;
+      found.push({ vendor, model, change: 'changed', figure, ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) });
+    }
+  }
+  for (const model of theirs.keys()) if (!ours.has(model)) found.push({ vendor, model, change: 'added' });
+  return found;
+}
+
+export function lineOf({ vendor, model, change, figure, from, to }: Difference): string {
+  const name = `${vendor} ${model}`;
+  if (change !== 'changed') return `${change === 'added' ? '+' : '-'} ${name}`;
+  return `~ ${name}: ${figure} ${from ?? 'unstated'} → ${to ?? 'unstated'}`;
+}

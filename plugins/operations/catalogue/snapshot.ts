@@ -1,0 +1,94 @@
+/**
+ * Facts about models from a file: a catalogue file as ours are, a vendor's part of models.dev, or all of its
+ * `api.json`. Whatever the form, each model's prices come out as decimal strings under our names, and its limits.
+ */
+import { readFileSync } from 'node:fs';
+import { basename, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { z } from 'zod';
+import { formatUsd, parseUsd, readCatalogue, type Model } from '../../../core/index.ts';
+
+/** One model's figures by what they are: `input`, `cacheRead`, `input above 200000`, `contextLength`. */
+export type Figures = Readonly<Record<string, string>>;
+
+/** The figures of each model, by the vendor's own name for it. */
+export type Facts = ReadonlyMap<string, Figures>;
+
+/** A sum in USD, as text or as the number JSON makes of it. */
+const sum = z.union([z.string().regex(/^\d+(\.\d{1,9})?$/), z.number().nonnegative().transform((value) => value.toFixed(9))]).transform((text) => formatUsd(parseUsd(text)));
+
+const rates = { input: sum.optional(), output: sum.optional(), cache_read: sum.optional(), cache_write: sum.optional(), reasoning: sum.optional(), input_audio: sum.optional(), output_audio: sum.optional() };
+
+const listedModel = z.looseObject({
+  id: z.string(),
+  cost: z
+    .looseObject({
+      ...rates,
+      tiers: z.array(z.looseObject({ tier: z.looseObject({ size: z.int() }), ...rates })).optional(),
+      context_over_200k: z.looseObject(rates).optional(),
+    })
+    .optional(),
+  limit: z.looseObject({ context: z.int().optional(), output: z.int().optional() }).optional(),
+});
+
+type ListedModel = z.output<typeof listedModel>;
+type ListedRates = Pick<NonNullable<ListedModel['cost']>, keyof typeof rates>;
+
+const models = z.union([z.array(listedModel), z.record(z.string(), listedModel).transform((byId) => Object.values(byId))]);
+const ownFile = z.looseObject({ vendor: z.string(), asOf: z.string() });
+const oneVendor = z.looseObject({ models });
+const allVendors = z.record(z.string(), oneVendor);
+
+/** Vendors that models.dev calls otherwise than we do. */
+const otherNames: Readonly<Record<string, string>> = { togetherai: 'together' };
+
+const names = [
+  ['input', 'input'], ['output', 'output'], ['cache_read', 'cacheRead'], ['cache_write', 'cacheWrite5m'], ['reasoning', 'reasoning'], ['input_audio', 'inputAudio'], ['output_audio', 'outputAudio'],
+] as const;
+
+function ratesOf(listed: ListedRates, suffix = ''): Figures {
+  return Object.fromEntries(names.flatMap(([theirs, ours]) => (listed[theirs] === undefined ? [] : [[ours + suffix, listed[theirs]]])));
+}
+
+function listedFigures({ cost = {}, limit = {} }: ListedModel): Figures {
+  const tiers = cost.tiers?.map((tier) => ratesOf(tier, ` above ${tier.tier.size}`)) ?? [];
+  const long = cost.context_over_200k && tiers.length === 0 ? ratesOf(cost.context_over_200k, ' above 200000') : {};
+  const limits = { contextLength: limit.context, outputLimit: limit.output };
+  return Object.assign({}, ratesOf(cost), ...tiers, long, Object.fromEntries(Object.entries(limits).flatMap(([name, value]) => (value ? [[name, String(value)]] : []))));
+}
+
+/** What our own catalogue says of a model. */
+export function figuresOf({ price, contextLength, outputLimit }: Model): Figures {
+  const { tiers = [], ...plain } = price ?? {};
+  const text = (all: object, suffix = ''): [string, string][] => Object.entries(all).flatMap(([name, rate]) => (typeof rate === 'bigint' ? [[name + suffix, formatUsd(rate)]] : []));
+  return Object.fromEntries([...text(plain), ...tiers.flatMap(({ above, ...tier }) => text(tier, ` above ${above}`)), ['contextLength', String(contextLength)], ['outputLimit', String(outputLimit)]]);
+}
+
+function pricedModels(listed: readonly ListedModel[]): Facts {
+  return new Map(listed.flatMap((model) => (model.cost?.input !== undefined && model.cost.output !== undefined ? [[model.id, listedFigures(model)]] : [])));
+}
+
+export interface Snapshot {
+  /** Whether it says all there is to say of a model: what it leaves out is gone. */
+  readonly complete: boolean;
+  /** The facts of each vendor of the file. */
+  readonly vendors: ReadonlyMap<string, Facts>;
+}
+
+/** `vendor` says whose facts they are where the file does not. Throws where it is neither form. */
+export function readSnapshot(file: string, vendor?: string): Snapshot {
+  const path = resolve(file);
+  const content: unknown = JSON.parse(readFileSync(path, 'utf8'));
+  if (ownFile.safeParse(content).success) {
+    const listed = readCatalogue(pathToFileURL(path));
+    return { complete: true, vendors: new Map([[vendor ?? ownFile.parse(content).vendor, new Map(listed.map((model) => [model.upstream, figuresOf(model)]))]]) };
+  }
+  const one = oneVendor.safeParse(content);
+  if (one.success) {
+    const name = basename(path, '.json');
+    return { complete: false, vendors: new Map([[vendor ?? otherNames[name] ?? name, pricedModels(one.data.models)]]) };
+  }
+  const all = allVendors.safeParse(content);
+  if (!all.success) throw new Error(`${path} is neither a catalogue file of ours nor one of models.dev: ${z.prettifyError(one.error)}`);
+  return { complete: false, vendors: new Map(Object.entries(all.data).map(([name, { models: listed }]) => [otherNames[name] ?? name, pricedModels(listed)])) };
+}

@@ -1,0 +1,75 @@
+/** Which models there are: several providers of one, aliases, keys of one provider, and models whose day has passed. */
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { Catalog } from '../../core/catalog.ts';
+import { checkModel, type Provider } from '../../core/index.ts';
+import { modelFacts } from '../support/station.ts';
+
+beforeEach(() => void vi.useFakeTimers({ now: new Date('2026-03-01T12:00:00Z') }));
+afterEach(() => void vi.useRealTimers());
+
+const provider = (name: string, credential?: number): Provider => ({ name, endpoints: {}, sign: (request) => request, ...(credential === undefined ? {} : { credential }) });
+const model = (facts: Parameters<typeof modelFacts>[0] = {}) => checkModel(modelFacts(facts));
+
+function catalog(...models: ReturnType<typeof model>[]): Catalog {
+  const made = new Catalog();
+  made.offer(provider('p'), models);
+  return made;
+}
+
+describe('a model with a last day', () => {
+  const models = [model({ id: 'house/old', expires: '2026-03-31', successor: 'house/new' }), model({ id: 'house/new' }), model({ id: 'house/last', expires: '2026-04-30' })];
+
+  it('is served through that day, and afterwards is none, with a word on what to use', () => {
+    const made = catalog(...models);
+    expect(made.find('house/old')).toHaveLength(1);
+    vi.setSystemTime(new Date('2026-03-31T23:59:59Z'));
+    expect(made.find('house/old')).toHaveLength(1);
+    vi.setSystemTime(new Date('2026-04-01T00:00:00Z'));
+    expect(made.find('house/old')).toEqual([]);
+    expect(made.models().map(({ id }) => id)).toEqual(['house/new', 'house/last']);
+    expect(made.missing('house/old').message).toBe('The model "house/old" was withdrawn after 2026-03-31. Use "house/new" instead.');
+    vi.setSystemTime(new Date('2026-05-01T00:00:00Z'));
+    expect(made.find('house/last')).toEqual([]);
+    expect(made.missing('house/last')).toMatchObject({ code: 'model_not_found', message: 'The model "house/last" was withdrawn after 2026-04-30.', details: { param: 'model' } });
+  });
+
+  it('makes what was rendered from the catalogue old', () => {
+    const made = catalog(...models);
+    const before = made.version;
+    vi.setSystemTime(new Date('2026-04-02T00:00:00Z'));
+    expect(made.version).toBeGreaterThan(before);
+    expect(made.version).toBe(made.version);
+  });
+
+  it('is served on by a provider that goes on', () => {
+    const made = catalog(...models);
+    made.offer(provider('other'), [model({ id: 'house/old' })]);
+    vi.setSystemTime(new Date('2026-04-02T00:00:00Z'));
+    expect(made.find('house/old').map((offer) => offer.provider.name)).toEqual(['other']);
+  });
+});
+
+describe('an id', () => {
+  it('may be an alias, or the canonical slug, unless a model has it for its own', () => {
+    const made = catalog(model({ id: 'house/one', aliases: ['house/first', 'house/two'], canonicalSlug: 'house/one-20260101' }), model({ id: 'house/two' }));
+    for (const id of ['house/one', 'house/first', 'house/one-20260101']) expect(made.find(id)[0]?.model.id).toBe('house/one');
+    expect(made.find('house/two')[0]?.model.id).toBe('house/two');
+    expect(made.find('house/none')).toEqual([]);
+    expect(made.models()).toHaveLength(2);
+  });
+
+  it('nobody knows is told as such', () => {
+    expect(catalog().missing('house/none', 'provider.fallback')).toMatchObject({ code: 'model_not_found', details: { param: 'provider.fallback' }, message: expect.stringContaining('house/none') });
+  });
+});
+
+describe('several that serve a model', () => {
+  it('stand in the order of the configuration, each key of a provider apart, and the model is listed once', () => {
+    const made = new Catalog();
+    made.offer(provider('a', 1), [model()]);
+    made.offer(provider('a', 2), [model()]);
+    made.offer(provider('b'), [model({ name: 'As b calls it' })]);
+    expect(made.find('house/model').map((offer) => [offer.provider.name, offer.provider.credential])).toEqual([['a', 1], ['a', 2], ['b', undefined]]);
+    expect(made.models().map(({ name }) => name)).toEqual(['Model']);
+  });
+});

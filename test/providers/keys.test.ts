@@ -1,0 +1,72 @@
+/** A provider with several keys: each signs its own calls, and one that is full leaves the others to work. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { defineProvider } from '../../core/index.ts';
+import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
+import { health } from '../../plugins/routing/health.ts';
+import { keys } from '../../plugins/routing/keys.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { hostWith } from '../support/host.ts';
+import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
+import { openDoors } from '../support/station.ts';
+
+const spec = { name: 'keyed', env: { key: 'KEYED_API_KEY', baseUrl: 'KEYED_BASE_URL' }, baseUrl: 'https://keyed.invalid/v1', endpoints: { 'chat-completions': '/chat/completions' } } as const;
+const listed = defineProvider({ ...spec, models: new URL('../../plugins/providers/catalogue/deepseek.json', import.meta.url) });
+const whole = { id: 'c1', object: 'chat.completion', created: 1, model: 'm', choices: [{ index: 0, message: { role: 'assistant', content: 'one' }, finish_reason: 'stop' }], usage: { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 } };
+
+describe('over sockets', () => {
+  let vendor: ScriptedVendor;
+  let gateway: TestGateway;
+  let seen: string[];
+  const full = new Set<string>();
+
+  beforeAll(async () => {
+    vendor = await startScriptedVendor((response, request) => {
+      const key = String(request.headers.authorization).replace('Bearer ', '');
+      seen.push(key);
+      if (full.has(key)) return void response.writeHead(429, { 'retry-after': '60' }).end('{"error":{"message":"slow down","code":"rate_limit_exceeded"}}');
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(whole));
+    });
+    gateway = await startGateway({ plugins: [openDoors(), chatCompletions(), listed({ apiKey: ['k-1', 'k-2', 'k-3'], baseUrl: vendor.origin }), keys(), health()] });
+  });
+  afterAll(async () => {
+    await gateway.close();
+    await vendor.close();
+  });
+
+  async function call(): Promise<Response> {
+    const response = await fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', body: JSON.stringify({ model: 'deepseek/deepseek-v4-flash', messages: [{ role: 'user', content: 'Hi' }] }) });
+    await response.text();
+    return response;
+  }
+
+  it('they take turns; one that is full is left out at once, and its call goes on with the next', async () => {
+    seen = [];
+    for (let count = 0; count < 6; count += 1) expect((await call()).status).toBe(200);
+    expect(seen.toSorted()).toEqual(['k-1', 'k-1', 'k-2', 'k-2', 'k-3', 'k-3']);
+    full.add('k-2');
+    seen = [];
+    for (let count = 0; count < 9; count += 1) expect((await call()).status).toBe(200);
+    expect(seen.filter((key) => key === 'k-2')).toHaveLength(1);
+    full.add('k-1').add('k-3');
+    for (let count = 0; count < 3; count += 1) await call();
+    seen = [];
+    const refused = await call();
+    expect([refused.status, seen]).toEqual([429, []]);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(50);
+    expect(refused.headers.get('x-should-retry')).toBeNull();
+  });
+});
+
+it('one key makes one provider, which has no number', () => {
+  const host = hostWith([listed({ apiKey: 'only' })]);
+  expect(host.catalog.find('deepseek/deepseek-v4-pro').map(({ provider }) => provider.credential)).toEqual([undefined]);
+});
+
+it('each key is asked for its own models', () => {
+  const host = hostWith([defineProvider({ ...spec, models: { discover: '/models' } })({ apiKey: ['a', 'b'] })]);
+  expect(host.discoveries.map(({ provider, headers }) => [provider.credential, headers])).toEqual([[1, { authorization: 'Bearer a' }], [2, { authorization: 'Bearer b' }]]);
+});
+
+it('an empty list of keys is refused where it is written', () => {
+  expect(() => listed({ apiKey: [] })).toThrow(/apiKey/);
+});
