@@ -10,7 +10,7 @@ import { bag } from './bag.ts';
 import { ImageCall } from './read-request.ts';
 import { decodeUsage } from './usage.ts';
 
-const replyFields = new Set(['created', 'created_at', 'data', 'usage', 'model', 'type', 'b64_json', 'url', 'revised_prompt', 'size', 'quality', 'background', 'output_format', 'sequence_number']);
+const replyFields = new Set(['created', 'created_at', 'data', 'usage', 'model', 'type', 'b64_json', 'url', 'revised_prompt', 'size', 'quality', 'background', 'output_format', 'partial_image_index', 'sequence_number']);
 
 const withoutImage = 'The provider answered without an image.';
 
