@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
+  // The bare name `tollgate` means the sources and never what was built of them: there would be two cores.
+  ssr: { resolve: { conditions: ['tollgate-source', 'module', 'node', 'development'] } },
   test: {
     root: join(import.meta.dirname, '..'),
     include: ['test/**/*.test.ts'],

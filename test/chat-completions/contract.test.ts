@@ -5,7 +5,7 @@ import { modelFor, sentBody, smallest } from './bodies.ts';
 
 testProtocol({
   protocol,
-  golden: new URL('../golden/chat-completions/', import.meta.url),
+  cases: new URL('../golden/chat-completions/', import.meta.url),
   model: modelFor,
   sent: sentBody,
   arbitrary: {

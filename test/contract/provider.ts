@@ -3,11 +3,11 @@
  * and its key is shown to the vendor alone.
  */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { checkModel, type Operation, type Plugin, type Target } from '../../core/index.ts';
+import { checkModel, pluginInterface, type Operation, type Plugin, type Target } from '../../core/index.ts';
 import { hostWith, type TestHost } from '../support/host.ts';
 import { plainProtocol } from '../support/plain-protocol.ts';
 
-export interface ProviderContract {
+export interface ProviderFacts {
   readonly name: string;
   /** Makes the plugin, without any option of its own. */
   readonly plugin: () => Plugin;
@@ -41,7 +41,7 @@ function urlOf(host: TestHost, name: string, protocol: string, operation: Operat
 }
 
 /** Registers the suite; call it at the top of a test file. */
-export function testProvider({ name, plugin, env, address, keyless = false, paths, streams = {}, credential, models }: ProviderContract): void {
+export function testProvider({ name, plugin, env, address, keyless = false, paths, streams = {}, credential, models }: ProviderFacts): void {
   const switchOn = (base?: string): TestHost => {
     if (!keyless) vi.stubEnv(env.key, 'vendor-key');
     if (base !== undefined || keyless) vi.stubEnv(env.baseUrl, base ?? address);
@@ -60,6 +60,10 @@ export function testProvider({ name, plugin, env, address, keyless = false, path
       vi.stubEnv(env.baseUrl, undefined);
     });
     afterEach(() => vi.unstubAllEnvs());
+
+    it('is made for this version of the plugin interface', () => {
+      expect(plugin()).toMatchObject({ name, interface: pluginInterface });
+    });
 
     it('is off until it is switched on', () => {
       vi.stubEnv(keyless ? env.key : env.baseUrl, keyless ? 'vendor-key' : 'http://127.0.0.1:1');

@@ -4,7 +4,7 @@ import { matchOf, modelWith, protocol, smallest } from './bodies.ts';
 
 testProtocol({
   protocol,
-  golden: new URL('../golden/generate-content/', import.meta.url),
+  cases: new URL('../golden/generate-content/', import.meta.url),
   match: () => matchOf(),
   model: () => modelWith(),
   sent: (body) => body,

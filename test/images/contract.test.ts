@@ -4,7 +4,7 @@ import { modelOf, protocol } from './bodies.ts';
 
 testProtocol({
   protocol,
-  golden: new URL('../golden/images/', import.meta.url),
+  cases: new URL('../golden/images/', import.meta.url),
   model: (body) => modelOf(isObject(body) ? String(body['model']) : ''),
   sent: (body, { upstream }) => ({ ...(isObject(body) ? body : {}), model: upstream }),
 });

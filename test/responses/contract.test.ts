@@ -5,7 +5,7 @@ import { modelFor, sentBody } from './bodies.ts';
 
 testProtocol({
   protocol,
-  golden: new URL('../golden/responses/', import.meta.url),
+  cases: new URL('../golden/responses/', import.meta.url),
   model: modelFor,
   sent: sentBody,
   arbitrary: { request: requestBody, reply: replyEvents },
