@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, setGlobalDispatcher } from 'undici';
-import { openStore, type StoreOptions } from '../../plugins/meters/balance/choice.ts';
+import { openStore } from '../../plugins/meters/balance/choice.ts';
 import { issueKey } from '../../plugins/meters/balance/keys.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
 import { makeDataFolder, startProcess } from '../support/process.ts';
@@ -47,7 +47,7 @@ export interface Round {
 }
 
 export interface RaceOptions {
-  readonly store: StoreOptions['kind'];
+  readonly store: 'sqlite' | 'postgres';
   /** Of the database, for `postgres`. */
   readonly url?: string;
   readonly processes: number;

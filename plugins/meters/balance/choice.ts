@@ -1,4 +1,4 @@
-/** Which database keeps the ledger: a file beside the gateway, or a PostgreSQL that several machines share. */
+/** Which database keeps the ledger: a file beside the gateway, a PostgreSQL that several machines share, or one of another's making. */
 import { join } from 'node:path';
 import { z } from 'zod';
 import { openSqlite } from './sqlite/open.ts';
@@ -25,11 +25,19 @@ export const storeOptions = z.discriminatedUnion('kind', [
     /** Connections of each process that read; one more writes. */
     connections: z.int().positive().default(4),
   }),
+  z.strictObject({
+    kind: z.literal('custom'),
+    /** Of the same name it is the same ledger: a reload goes on with the one that is open. */
+    name: z.string().min(1),
+    /** Opens a ledger that keeps the contract of `testStore`. */
+    open: z.custom<() => Promise<Store>>((open) => typeof open === 'function', 'has to be a function that opens a store'),
+  }),
 ]);
 
 export type StoreOptions = z.output<typeof storeOptions>;
 
 export async function openStore(options: StoreOptions, dataFolder: string, onGroup?: GroupListener): Promise<Store> {
+  if (options.kind === 'custom') return options.open();
   const told = onGroup ? { onGroup } : {};
   if (options.kind === 'postgres') {
     // Read when it is wanted: most gateways have no use for its client.

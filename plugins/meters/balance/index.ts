@@ -21,6 +21,9 @@ import { settlementOf } from './settlement.ts';
 import type { Store } from './store.ts';
 import { topUpOptions, topUpRoute } from './top-ups.ts';
 
+/** What a store of another's making is asked, and answers. */
+export type * from './store.ts';
+
 const options = z.strictObject({
   /** Where the ledger is kept. */
   store: storeOptions.prefault({ kind: 'sqlite' }),
