@@ -1,0 +1,29 @@
+/**
+ * A credential scheme of your own: this one takes `Authorization: Basic`, as in `curl --user anyone:sk-…`, with the key
+ * as the password. It finds the secret and asks the keyrings whose it is; where keys are kept is not its concern.
+ */
+import { definePlugin, GatewayError } from 'tollgate';
+import { z } from 'zod';
+
+function passwordIn(authorization = ''): string | undefined {
+  const encoded = /^Basic +([\w+/=]+)$/i.exec(authorization)?.[1];
+  const pair = Buffer.from(encoded ?? '', 'base64').toString();
+  return pair.includes(':') ? pair.slice(pair.indexOf(':') + 1) : undefined;
+}
+
+export const basic = definePlugin({
+  name: 'basic',
+  options: z.strictObject({}),
+  apply({ hooks, keyrings }) {
+    hooks.authenticate.tapPromise('basic', async ({ headers }) => {
+      const secret = passwordIn(headers.authorization);
+      // Undefined: not a credential of this scheme, let another look. From here on it is ours, and may be bad.
+      if (secret === undefined) return undefined;
+      for (const keyring of keyrings.all()) {
+        const principal = await keyring.verify(secret);
+        if (principal) return principal;
+      }
+      throw new GatewayError('invalid_api_key', 'The password is not a key of this gateway.');
+    });
+  },
+});

@@ -1,0 +1,152 @@
+/**
+ * A protocol of your own is a pair of pure maps. Its client side reads what callers send and writes what they get; its
+ * upstream side does the same towards a vendor that speaks it. All protocols meet in the canonical request and events,
+ * so that with these two sides any client of yours reaches any model, and any other client a vendor of yours.
+ *
+ * This one asks a question: `POST /ask {"model":"demo/echo","ask":"Hello!"}` is answered by `{"model":…,"answer":…,
+ * "ended":"stop","tokens":{…}}`, or with `"stream":true` by one `{"piece":…}` after the other and an `{"ended":…}`.
+ */
+import { definePlugin, finishReasons, GatewayError, splice, type CanonicalEvent, type CanonicalRequest, type Loss, type Protocol, type ReplyContext } from 'tollgate';
+import { decodeError, encodeError, errorBody } from 'tollgate/plugins/shared/openai-error';
+import { z } from 'zod';
+
+const callSchema = z.strictObject({ model: z.string().min(1), ask: z.string(), limit: z.int().positive().optional(), stream: z.boolean().optional() });
+const tokens = z.object({ input: z.int().nonnegative().optional(), output: z.int().nonnegative().optional() });
+const endSchema = z.object({ ended: z.enum(finishReasons), tokens });
+const replySchema = endSchema.extend({ answer: z.string() });
+const frameSchema = z.union([z.object({ piece: z.string() }), endSchema, z.object({ error: z.object({ message: z.string() }) })]);
+
+function frame(value: unknown): string {
+  return `data: ${JSON.stringify(value)}\n\n`;
+}
+
+/** Follows a reply as its events come. What an answer in plain text has no place for is told to the caller. */
+class Listener {
+  readonly #texts = new Set<number>();
+  readonly #context: ReplyContext;
+  answer = '';
+  ended: z.output<typeof endSchema> = { ended: 'other', tokens: {} };
+
+  constructor(context: ReplyContext) {
+    this.#context = context;
+  }
+
+  /** The piece of the answer that the event adds; empty for most. */
+  hear(event: CanonicalEvent): string {
+    if (event.type === 'block-start' && event.kind === 'text') this.#texts.add(event.block);
+    else if (event.type === 'block-start') this.#context.lost?.(event.kind, 'an answer is text');
+    else if (event.type === 'usage') this.ended = { ...this.ended, tokens: { ...this.ended.tokens, ...tokens.parse(event.usage) } };
+    else if (event.type === 'finish') this.ended = { ...this.ended, ended: event.reason.unified };
+    const piece = event.type === 'block-delta' && this.#texts.has(event.block) ? event.text : '';
+    this.answer += piece;
+    return piece;
+  }
+}
+
+const beginning: CanonicalEvent[] = [{ type: 'response-start' }, { type: 'block-start', candidate: 0, block: 0, kind: 'text' }];
+
+function ending({ ended, tokens: usage }: z.output<typeof endSchema>): CanonicalEvent[] {
+  return [
+    { type: 'block-end', candidate: 0, block: 0 },
+    { type: 'usage', usage },
+    { type: 'finish', candidate: 0, reason: { unified: ended, raw: ended } },
+    // Only this says that the reply is complete: one that stops without it was cut.
+    { type: 'response-end' },
+  ];
+}
+
+/** What of a request this wire cannot say: nothing is left out in silence. */
+function lossesOf(request: CanonicalRequest): Loss[] {
+  const sayable = new Set(['model', 'stream', 'turns', 'outputLimit', 'vendor', 'form']);
+  const paths = [
+    ...Object.keys(request).filter((name) => !sayable.has(name)),
+    ...request.turns.flatMap(({ blocks }, turn) => blocks.flatMap(({ type }, block) => (type === 'text' ? [] : [`turns[${turn}].blocks[${block}]`]))),
+  ];
+  return paths.map((path) => ({ path, reason: 'a question has a text and a limit', code: 'unsupported' }));
+}
+
+/** A question is its text; a conversation is told with who said what. */
+function questionOf({ turns }: CanonicalRequest): string {
+  const told = turns.map(({ role, blocks }) => ({ role, text: blocks.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n') }));
+  return told.length === 1 ? (told[0]?.text ?? '') : told.map(({ role, text }) => `${role}: ${text}`).join('\n');
+}
+
+export const protocol: Protocol = {
+  name: 'ask',
+  body: 'json',
+  client: {
+    keepAlive: ': waiting\n\n',
+    fieldNames: { outputLimit: 'limit' },
+    match: (method, path) => (method === 'POST' && path === '/ask' ? { operation: 'generate' } : undefined),
+    read(body, text) {
+      const { data, error } = callSchema.safeParse(body);
+      if (!data) throw new GatewayError('invalid_request', z.prettifyError(error), { param: error.issues[0]?.path.join('.') });
+      const { model, ask, limit, stream = false } = data;
+      return {
+        model, stream,
+        outputLimit: limit,
+        candidates: 1,
+        framing: 'events',
+        usageWanted: true,
+        preferences: {},
+        carriesState: false,
+        size: { textBytes: Buffer.byteLength(text), images: 0, mediaBytes: 0 },
+        decode: () => ({ model, stream, turns: [{ role: 'user', at: 'ask', blocks: [{ type: 'text', text: ask }] }], ...(limit === undefined ? {} : { outputLimit: limit }) }),
+      };
+    },
+    encodeEvents(context) {
+      const listener = new Listener(context);
+      return {
+        push(event) {
+          const piece = listener.hear(event);
+          return event.type === 'response-end' ? frame(listener.ended) : piece && frame({ piece });
+        },
+      };
+    },
+    encodeReply(events, context) {
+      const listener = new Listener(context);
+      for (const event of events) listener.hear(event);
+      return { model: context.model, answer: listener.answer, ...listener.ended };
+    },
+    encodeError,
+    encodeStreamError: (error) => frame(errorBody(error)),
+  },
+  upstream: {
+    headers: () => ({}),
+    // Where client and vendor both speak it, the client's own bytes go on with these members set.
+    retarget: (text, { call, model, outputLimit }) =>
+      splice(text, [{ path: ['model'], value: model }, { path: ['stream'], value: call.stream }, { path: ['limit'], value: outputLimit ?? call.outputLimit }]),
+    encodeRequest(request, model, outputLimit) {
+      const limit = outputLimit ?? request.outputLimit;
+      return { body: { model: model.upstream, ask: questionOf(request), stream: request.stream, limit }, losses: lossesOf(request) };
+    },
+    decodeEvents() {
+      let [begun, over] = [false, false];
+      const decode = (data: string): CanonicalEvent[] => {
+        const told = frameSchema.safeParse(JSON.parse(data)).data ?? { error: { message: 'The provider sent what no answer has.' } };
+        over = !('piece' in told);
+        if ('error' in told) return [{ type: 'error', message: told.error.message }];
+        return 'piece' in told ? [{ type: 'block-delta', candidate: 0, block: 0, text: told.piece }] : ending(told);
+      };
+      return {
+        push({ data }) {
+          if (over) return [];
+          const opening = begun ? [] : beginning;
+          begun = true;
+          return [...opening, ...decode(data)];
+        },
+        end: () => [],
+      };
+    },
+    decodeReply(body) {
+      const { answer, ...end } = replySchema.parse(body);
+      return [...beginning, { type: 'block-delta', candidate: 0, block: 0, text: answer }, ...ending(end)];
+    },
+    decodeError,
+    modelPaths: [['model']],
+    ending: 'event',
+    terminator: '',
+  },
+};
+
+export const ask = definePlugin({ name: 'ask', options: z.strictObject({}), apply: (host) => host.protocols.add(protocol) });

@@ -1,0 +1,31 @@
+/**
+ * An address of your own: this one lists what may be called and what it costs, for a spreadsheet, at `GET /prices.csv`.
+ * `access` says who may ask: anybody (`public`), holders of a key (`user`, told to `handle` as its second argument), or
+ * operators, at their own door.
+ */
+import { definePlugin, formatUsd, toGatewayError } from 'tollgate';
+import { encodeError } from 'tollgate/plugins/shared/openai-error';
+import { z } from 'zod';
+
+const options = z.strictObject({ path: z.string().startsWith('/').default('/prices.csv') });
+
+export const prices = definePlugin({
+  name: 'prices',
+  options,
+  apply({ catalog, routes }, { path }) {
+    routes.add({
+      name: 'prices',
+      method: 'GET',
+      path,
+      access: 'public',
+      errors: (error) => encodeError(toGatewayError(error)),
+      async handle({ query }) {
+        const owner = query.get('owner');
+        const models = catalog.models().filter(({ id }) => owner === null || id.startsWith(`${owner}/`));
+        // What is kept is nano-USD for a million tokens, so that no price is ever a float.
+        const lines = models.map(({ id, price }) => [id, formatUsd(price?.input ?? 0n), formatUsd(price?.output ?? 0n)].join(','));
+        return { status: 200, headers: { 'content-type': 'text/csv' }, body: ['model,input,output', ...lines, ''].join('\n') };
+      },
+    });
+  },
+});

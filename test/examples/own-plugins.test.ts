@@ -1,0 +1,79 @@
+/** The examples of plugins as their config runs them: a process of its own, and calls as their comments write them. */
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { makeDataFolder, startProcess, type RunningGateway } from '../support/process.ts';
+import { startVendor, type Vendor } from '../support/vendor/chat-completions.ts';
+
+let vendor: Vendor;
+let gateway: RunningGateway;
+let key: string;
+beforeAll(async () => {
+  vendor = await startVendor();
+  gateway = await startProcess({
+    TOLLGATE_CONFIG: 'examples/own-plugins.config.ts',
+    TOLLGATE_DATA: makeDataFolder(),
+    IN_HOUSE_BASE_URL: vendor.url,
+    IN_HOUSE_API_KEY: vendor.key,
+  });
+  key = /sk-[\w-]+/.exec(gateway.printed())?.[0] ?? '';
+});
+afterAll(async () => {
+  await gateway.stop('SIGTERM');
+  await vendor.close();
+});
+
+function post(body: object, user = `me:${key}`, path = '/ask'): Promise<Response> {
+  const authorization = `Basic ${Buffer.from(user).toString('base64')}`;
+  return fetch(gateway.url + path, { method: 'POST', headers: { authorization, 'content-type': 'application/json' }, body: JSON.stringify(body) });
+}
+
+it('the line in the comment of the config is answered', async () => {
+  const config = readFileSync(join(import.meta.dirname, '../../examples/own-plugins.config.ts'), 'utf8');
+  const line = /`(curl [^`]+)`/.exec(config)?.[1]?.replace('http://127.0.0.1:8787', gateway.url) ?? '';
+  const { stdout } = await promisify(execFile)('bash', ['-c', line], { env: { ...process.env, KEY: key } });
+  expect(JSON.parse(stdout)).toMatchObject({ model: 'demo/echo', answer: expect.stringContaining('Hello!'), ended: 'stop', tokens: { output: expect.any(Number) } });
+});
+
+it('the protocol streams, piece by piece to its end', async () => {
+  const text = await (await post({ model: 'demo/echo', ask: 'Hello again!', stream: true })).text();
+  const frames = [...text.matchAll(/^data: (.*)$/gm)].map(([, data = '']): unknown => JSON.parse(data));
+  expect(frames.length).toBeGreaterThan(3);
+  expect(frames.at(-1)).toMatchObject({ ended: 'stop', tokens: { input: expect.any(Number) } });
+});
+
+it('the provider is asked by whichever protocol, with its key', async () => {
+  const reply = await post({ model: 'in-house/gpt-4o-mini', ask: 'Hello, house!' });
+  expect(await reply.json()).toMatchObject({ model: 'in-house/gpt-4o-mini', answer: expect.stringContaining('gpt-4o-mini') });
+  expect(vendor.requests.at(-1)).toMatchObject({ path: '/v1/chat/completions', headers: { authorization: `Bearer ${vendor.key}` } });
+});
+
+it('the credential is refused in words of the protocol where it is nobody\'s', async () => {
+  const reply = await post({ model: 'demo/echo', ask: 'Hello!' }, 'me:sk-nobody');
+  expect([reply.status, await reply.json()]).toMatchObject([401, { error: { code: 'invalid_api_key', message: 'The password is not a key of this gateway.' } }]);
+});
+
+it('what is not a question is refused by the name of the field', async () => {
+  const reply = await post({ model: 'demo/echo', ask: 7 });
+  expect([reply.status, await reply.json()]).toMatchObject([400, { error: { param: 'ask' } }]);
+});
+
+it('the route lists prices, of one owner where asked to', async () => {
+  const reply = await fetch(`${gateway.url}/prices.csv?owner=demo`);
+  expect(reply.headers.get('content-type')).toMatch('text/csv');
+  const [head, ...lines] = (await reply.text()).trim().split('\n');
+  expect(head).toBe('model,input,output');
+  expect(lines.toSorted()[0]).toMatch(/^demo\/echo,0?\.\d+,0?\.\d+$/);
+  expect(lines.every((line) => line.startsWith('demo/'))).toBe(true);
+});
+
+it('the meter refuses what is over the tokens of a day, and says when to come again', async () => {
+  const reply = await post({ model: 'demo/echo', ask: 'word '.repeat(1200) });
+  expect(reply.status).toBe(200);
+  await reply.text();
+  const refused = await post({ model: 'demo/echo', ask: 'Hello!' });
+  expect([refused.status, await refused.json()]).toMatchObject([429, { error: { message: 'The 1000 tokens of today are used up.' } }]);
+  expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(86_400);
+});
