@@ -13,6 +13,7 @@ import { calls } from './plugins/operations/calls.ts';
 import { catalogue } from './plugins/operations/catalogue.ts';
 import { overload } from './plugins/operations/overload.ts';
 import { prometheus } from './plugins/operations/prometheus.ts';
+import { rateLimits } from './plugins/operations/rate-limits.ts';
 import { chatCompletions } from './plugins/protocols/chat-completions/index.ts';
 import { generateContent } from './plugins/protocols/generate-content/index.ts';
 import { images } from './plugins/protocols/images/index.ts';
@@ -89,6 +90,8 @@ export default defineConfig({
     callLog(),
     calls(),
     catalogue(),
+    // Limits nothing until a limit is named: rateLimits({ perKey: { requests: 60, tokens: 200_000, parallel: 10 } }).
+    rateLimits(),
     // Turns new calls away before the gateway is of no use to anyone.
     overload(),
     // The operators' door, at the next port unless another is named.

@@ -57,11 +57,14 @@ function listedFigures({ cost = {}, limit = {} }: ListedModel): Figures {
   return Object.assign({}, ratesOf(cost), ...tiers, long, Object.fromEntries(Object.entries(limits).flatMap(([name, value]) => (value ? [[name, String(value)]] : []))));
 }
 
+function priceFigures(rates: object, suffix = ''): [string, string][] {
+  return Object.entries(rates).flatMap(([name, rate]) => (typeof rate === 'bigint' ? [[name + suffix, formatUsd(rate)]] : []));
+}
+
 /** What our own catalogue says of a model. */
 export function figuresOf({ price, contextLength, outputLimit }: Model): Figures {
   const { tiers = [], ...plain } = price ?? {};
-  const text = (all: object, suffix = ''): [string, string][] => Object.entries(all).flatMap(([name, rate]) => (typeof rate === 'bigint' ? [[name + suffix, formatUsd(rate)]] : []));
-  return Object.fromEntries([...text(plain), ...tiers.flatMap(({ above, ...tier }) => text(tier, ` above ${above}`)), ['contextLength', String(contextLength)], ['outputLimit', String(outputLimit)]]);
+  return Object.fromEntries([...priceFigures(plain), ...tiers.flatMap(({ above, ...tier }) => priceFigures(tier, ` above ${above}`)), ['contextLength', String(contextLength)], ['outputLimit', String(outputLimit)]]);
 }
 
 function pricedModels(listed: readonly ListedModel[]): Facts {

@@ -1,0 +1,28 @@
+/** What is left of an allowance, in the headers that clients of each family look for. */
+import type { Left } from './allowance.ts';
+
+export type Told = Partial<Record<'requests' | 'tokens', Left>>;
+
+type Headers = Record<string, string>;
+
+/** OpenAI's: a span, such as `1s` or `6m0s`. */
+function span(milliseconds: number): string {
+  const seconds = Math.ceil(milliseconds / 1000);
+  const minutes = Math.floor(seconds / 60);
+  return minutes > 0 ? `${minutes}m${seconds % 60}s` : `${seconds}s`;
+}
+
+function plainWords(name: string, { limit, remaining, resetAfter }: Left): Headers {
+  return { [`x-ratelimit-limit-${name}`]: String(limit), [`x-ratelimit-remaining-${name}`]: String(remaining), [`x-ratelimit-reset-${name}`]: span(resetAfter) };
+}
+
+/** Anthropic's: the time itself. */
+function messagesWords(name: string, { limit, remaining, resetAfter }: Left): Headers {
+  const reset = new Date(Date.now() + resetAfter).toISOString().replace(/\.\d+Z$/, 'Z');
+  return { [`anthropic-ratelimit-${name}-limit`]: String(limit), [`anthropic-ratelimit-${name}-remaining`]: String(remaining), [`anthropic-ratelimit-${name}-reset`]: reset };
+}
+
+export function headersFor(family: string, told: Told): Headers {
+  const words = family === 'messages' ? messagesWords : plainWords;
+  return Object.assign({}, ...Object.entries(told).map(([name, left]) => words(name, left)));
+}

@@ -1,0 +1,151 @@
+/** How much a key and an account may call, in each family's words; in memory, and shared through PostgreSQL. */
+import { afterEach, describe, expect, inject, it } from 'vitest';
+import { definePlugin } from '../../core/index.ts';
+import { z } from 'zod';
+import { rateLimits } from '../../plugins/operations/rate-limits.ts';
+import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
+import { messages } from '../../plugins/protocols/messages/index.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { createDatabase } from '../support/postgres.ts';
+import { startScriptedVendor, type Conduct, type ScriptedVendor } from '../support/scripted-vendor.ts';
+import { station } from '../support/station.ts';
+
+const whole = JSON.stringify({
+  id: 'c1', object: 'chat.completion', created: 1, model: 'm', choices: [{ index: 0, message: { role: 'assistant', content: 'one' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 30, completion_tokens: 70, total_tokens: 100 },
+});
+const well: Conduct = (response) => void response.writeHead(200, { 'content-type': 'application/json' }).end(whole);
+
+/** The key is what the client says it is, its account what stands before the dash. */
+const anyKey = definePlugin({
+  name: 'any-key',
+  options: z.strictObject({}),
+  apply(host) {
+    host.hooks.authenticate.tapPromise('any-key', async ({ headers }) => {
+      const key = String(headers['x-key'] ?? 'a-1');
+      return { kind: 'user', key, account: key.split('-')[0] ?? '' };
+    });
+  },
+});
+
+let vendor: ScriptedVendor;
+const running: TestGateway[] = [];
+afterEach(async () => {
+  for (const gateway of running.splice(0)) await gateway.close();
+  await vendor.close();
+});
+
+async function start(limits: Parameters<typeof rateLimits>[0], conduct = well): Promise<TestGateway[]> {
+  vendor = await startScriptedVendor(conduct);
+  return again(limits);
+}
+
+async function again(limits: Parameters<typeof rateLimits>[0]): Promise<TestGateway[]> {
+  const endpoints = { 'chat-completions': `${vendor.origin}/v1/chat/completions` };
+  running.push(await startGateway({ plugins: [anyKey(), chatCompletions(), messages(), station({ name: 'v', endpoints }), rateLimits(limits)] }));
+  return running;
+}
+
+async function call({ url }: TestGateway, key = 'a-1', content = 'Hi'): Promise<Response> {
+  const response = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers: { 'x-key': key }, body: JSON.stringify({ model: 'house/model', messages: [{ role: 'user', content }] }) });
+  await response.clone().text();
+  return response;
+}
+
+async function first(limits: Parameters<typeof rateLimits>[0], conduct = well): Promise<TestGateway> {
+  const [gateway] = await start(limits, conduct);
+  if (!gateway) throw new Error('no gateway');
+  return gateway;
+}
+
+describe('requests', () => {
+  it('are told with each reply, and refused with the time to come again when there are too many', async () => {
+    const gateway = await first({ perKey: { requests: 2 } });
+    const ok = await call(gateway);
+    expect([ok.status, ok.headers.get('x-ratelimit-limit-requests'), ok.headers.get('x-ratelimit-remaining-requests')]).toEqual([200, '2', '1']);
+    expect(ok.headers.get('x-ratelimit-reset-requests')).toMatch(/^(1m0s|\d+s)$/);
+    expect((await call(gateway)).headers.get('x-ratelimit-remaining-requests')).toBe('0');
+    const refused = await call(gateway);
+    expect([refused.status, await refused.json()]).toMatchObject([429, { error: { code: 'rate_limit_exceeded', message: expect.stringContaining('2 requests in 60 seconds') } }]);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(30);
+    expect([refused.headers.get('x-should-retry'), refused.headers.get('x-ratelimit-remaining-requests')]).toEqual([null, '0']);
+    expect(vendor.bodies).toHaveLength(2);
+    expect((await call(gateway, 'a-2')).status).toBe(200);
+  });
+
+  it('are told to clients of messages in their own words', async () => {
+    const gateway = await first({ perKey: { requests: 1, tokens: 5000 } });
+    const ask = (): Promise<Response> =>
+      fetch(`${gateway.url}/alpha/v1/messages`, { method: 'POST', headers: { 'anthropic-version': '2023-06-01' }, body: JSON.stringify({ model: 'house/model', max_tokens: 5, messages: [{ role: 'user', content: 'Hi' }] }) });
+    const ok = await ask();
+    expect(await ok.json()).toMatchObject({ type: 'message' });
+    expect([ok.headers.get('anthropic-ratelimit-requests-limit'), ok.headers.get('anthropic-ratelimit-requests-remaining')]).toEqual(['1', '0']);
+    expect(Date.parse(String(ok.headers.get('anthropic-ratelimit-tokens-reset')))).toBeGreaterThan(Date.now() - 2000);
+    const refused = await ask();
+    expect([refused.status, await refused.json()]).toMatchObject([429, { error: { type: 'rate_limit_error' } }]);
+    expect(refused.headers.get('retry-after')).not.toBeNull();
+  });
+
+  it('of all keys of an account count together, and what one key is refused counts for nobody', async () => {
+    const gateway = await first({ perAccount: { requests: 3 }, perKey: { requests: 1 } });
+    const statuses: number[] = [];
+    for (const key of ['a-1', 'a-1', 'a-2', 'a-2', 'a-3', 'a-4', 'b-1']) statuses.push((await call(gateway, key)).status);
+    expect(statuses).toEqual([200, 429, 200, 429, 200, 429, 200]);
+  });
+});
+
+describe('tokens', () => {
+  it('are counted by what a call used, once it is known', async () => {
+    const gateway = await first({ perKey: { tokens: 250 } });
+    const statuses: number[] = [];
+    for (let count = 0; count < 4; count += 1) {
+      statuses.push((await call(gateway)).status);
+      await gateway.ended(statuses.length);
+    }
+    // A hundred each: the third takes what is left, and more, and the fourth waits.
+    expect(statuses).toEqual([200, 200, 200, 429]);
+  });
+
+  it('that never fit are refused as too many, and not to be sent again', async () => {
+    const gateway = await first({ perKey: { tokens: 50 } });
+    const refused = await call(gateway, 'a-1', 'x'.repeat(1000));
+    expect([refused.status, refused.headers.get('x-should-retry')]).toEqual([413, 'false']);
+    expect((await call(gateway)).status).toBe(200);
+  });
+});
+
+describe('calls at one time', () => {
+  it('are held to their number, and let in again when one ends, however it ends', async () => {
+    const held: (() => void)[] = [];
+    const gateway = await first({ perKey: { parallel: 2 } }, (response) => void held.push(() => response.writeHead(500).end()));
+    const slow = [call(gateway), call(gateway)];
+    await expect.poll(() => held.length).toBe(2);
+    const refused = await call(gateway);
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1']);
+    for (const release of held.splice(0)) release();
+    for (const each of slow) expect((await each).status).toBe(502);
+    vendor.conduct(well);
+    expect((await call(gateway)).status).toBe(200);
+  });
+});
+
+it('nothing is limited until a limit is named', async () => {
+  const gateway = await first({});
+  const { headers } = await call(gateway);
+  expect([...headers.keys()].filter((name) => name.includes('ratelimit'))).toEqual([]);
+});
+
+describe('through PostgreSQL', () => {
+  it('processes count together, and each for itself once it is out of reach', { timeout: 120_000 }, async () => {
+    const database = await createDatabase(await (await fetch(inject('postgres'))).text());
+    const [one] = await start({ perKey: { requests: 3 }, postgres: database.url });
+    // Another limit makes another counter in this process; what they share is the database.
+    const [, two] = await again({ perKey: { requests: 3, parallel: 50 }, postgres: database.url });
+    if (!one || !two) throw new Error('no gateways');
+    const statuses: number[] = [];
+    for (const gateway of [one, two, one, two, one]) statuses.push((await call(gateway)).status);
+    expect(statuses).toEqual([200, 200, 200, 429, 429]);
+    await database.drop();
+    expect((await call(two, 'b-1')).status).toBe(200);
+  });
+});
