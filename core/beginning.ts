@@ -29,7 +29,7 @@ export async function beginReply(core: Core, running: RunningAttempt, tally: Tal
 async function send(core: Core, running: RunningAttempt, tally: Tally, shortened?: Shortened): Promise<Begun> {
   const { routed } = running;
   const { protocol, model } = routed.attempt.target;
-  if (!shortened) checkContext(routed);
+  if (routed.operation === 'generate' && !shortened) checkContext(routed);
   const verbatim = !shortened && isVerbatim(core.hooks, routed);
   const encoded = await encodeBody(core.hooks, routed, verbatim, shortened?.request);
   if (encoded.losses.length > 0 && (core.rejectsLoss || routed.call.preferences.require_parameters)) throw lossRefusal(encoded.losses, model.id);

@@ -156,6 +156,12 @@ describe('a count of tokens', () => {
     expect([response.headers.get('x-tollgate-estimate'), response.headers.get('x-tollgate-provider')]).toEqual(['true', null]);
   });
 
+  it('tells of an input that no model has room for as well', async () => {
+    const gateway = await start(vendor('house', { messages: counting }, '{"input_tokens":9000000}')());
+    const response = await post(gateway, '/alpha/v1/messages/count_tokens', { messages: [{ role: 'user', content: 'x'.repeat(4_000_000) }] });
+    expect([response.status, await response.json()]).toEqual([200, { input_tokens: 9_000_000 }]);
+  });
+
   it('is an estimate where the vendor\'s protocol cannot count', async () => {
     const gateway = await start(vendor('house', { 'chat-completions': () => 'https://a.example/chat' }, message)());
     const response = await post(gateway, '/alpha/v1/messages/count_tokens', {});

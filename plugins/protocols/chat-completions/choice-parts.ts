@@ -91,13 +91,18 @@ export class ChoiceParts {
     const candidate = this.#candidate(start.candidate);
     const call = candidate.calls;
     this.#blocks.set(start.block, { start, call, offset: candidate.length, text: '' });
-    if (start.kind === 'audio' && start.id !== undefined) return { candidate: start.candidate, delta: { audio: { id: start.id } } };
+    if (start.kind === 'audio') return { candidate: start.candidate, delta: { audio: this.#audioHead(start) } };
     if (start.kind === 'server-tool' || start.kind === 'code') this.#context.lost?.(start.kind, 'chat-completions does not show what a vendor ran itself');
     if (start.kind !== 'tool-call') return undefined;
     candidate.calls += 1;
     const { id = makeCallId(this.#context.id, start.candidate, call), name = '', custom } = start;
     const called = custom ? { type: 'custom', custom: { name, input: '' } } : { type: 'function', function: { name, arguments: '' } };
     return { candidate: start.candidate, delta: { tool_calls: [{ index: call, id, ...called }] } };
+  }
+
+  /** What a sound is called; one of another vendor has none of what clients expect beside its data. */
+  #audioHead({ id }: Event<'block-start'>): Fields {
+    return id === undefined ? { id: `audio_${this.#context.id}`, transcript: '', expires_at: this.#context.created } : { id };
   }
 
   #add({ candidate: index, block: number, text, vendor }: Event<'block-delta'>): ChoicePart | undefined {
