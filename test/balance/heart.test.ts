@@ -5,7 +5,9 @@ import { GatewayError, type Routed } from '../../core/index.ts';
 import { Heart } from '../../plugins/meters/balance/heart.ts';
 import type { OwnerRecord, Store } from '../../plugins/meters/balance/store.ts';
 import { routed } from '../support/exchange.ts';
-import { storeWith } from './calls.ts';
+import { request } from '../contract/store.ts';
+import { price, progress, quote, storeWith } from './calls.ts';
+import { openTemporary } from './ledger-file.ts';
 import { target } from './targets.ts';
 
 const beat = vi.fn<Store['beat']>();
@@ -69,6 +71,15 @@ describe('a beat', () => {
     expect(beat).not.toHaveBeenCalled();
   });
 
+  it('is given for a call that began and ended since the last one', async () => {
+    const own = heart();
+    own.begin(sent('call-1', 8));
+    own.end('call-1');
+    await own.beat();
+    await own.beat();
+    expect(beat).toHaveBeenCalledOnce();
+  });
+
   it('says nothing of a call that no vendor was sent', async () => {
     const own = heart();
     own.begin({ ...routed(target('house', { input: '1', output: '2' })), id: 'call-2' });
@@ -108,6 +119,26 @@ describe('another process', () => {
     expect(recovered).toEqual(['left']);
   });
 
+  it('that was idle is not dead when it reserves again, and what it reserves is not touched', async () => {
+    const own = heart();
+    const idle: OwnerRecord = { ...other(7), pending: 0 };
+    for (const [second, record] of [idle, idle, idle, other(7), other(7), other(7)].entries()) {
+      owners.mockResolvedValueOnce([record]);
+      await own.look(second * 1000);
+    }
+    expect(recover).not.toHaveBeenCalled();
+    owners.mockResolvedValueOnce([other(7)]);
+    await own.look(6000);
+    expect(recover).toHaveBeenCalledOnce();
+  });
+
+  it('that has nothing reserved is forgotten and nothing more, even where it reserves at that moment', async () => {
+    const own = heart();
+    owners.mockResolvedValue([{ ...other(7), pending: 0 }]);
+    for (let second = 0; second < 4; second += 1) await own.look(second * 1000);
+    expect(recover).toHaveBeenCalledWith(expect.objectContaining({ owner: 'other', limit: 0 }));
+  });
+
   it('lives as long as its beat goes on, however slowly', async () => {
     await looks(heart(), [1, 1, 1, 2, 2, 2, 3, 3, 3, 4]);
     expect(recover).not.toHaveBeenCalled();
@@ -126,10 +157,19 @@ describe('another process', () => {
     const own = heart();
     await looks(own, [1, 1, 'fails', 1, 1, 1]);
     expect(recover).not.toHaveBeenCalled();
-    await looks(own, [1, 1, 1], 100);
+    await looks(own, [1], 100);
     expect(recover).not.toHaveBeenCalled();
-    await looks(own, [1], 103);
+    await looks(own, [1], 101);
     expect(recover).toHaveBeenCalledTimes(1);
+  });
+});
+
+describe('a machine that sleeps for a moment', () => {
+  it('wakes with everyone alive who was', async () => {
+    const own = heart();
+    owners.mockResolvedValue([{ owner: 'other', beat: 1, lease: 3000, pending: 1 }]);
+    for (const now of [0, 1000, 3900]) await own.look(now);
+    expect(recover).not.toHaveBeenCalled();
   });
 });
 
@@ -148,5 +188,35 @@ describe('the rhythm', () => {
     const count = owners.mock.calls.length;
     await new Promise((resolve) => setTimeout(resolve, 40));
     expect(owners.mock.calls.length).toBe(count);
+  });
+});
+
+describe('a ledger full of what dead processes left', () => {
+  it('is cleared within moments of a start, in parts that let others write between them', { timeout: 60_000 }, async () => {
+    const { store: ledger, another, books, dispose } = await openTemporary();
+    await ledger.definePrice(price);
+    await ledger.createAccount({ name: 'a', at: 1 });
+    await ledger.credit({ account: 'a', amount: 10n ** 9n, kind: 'bonus', reference: undefined, at: 1 });
+    const left = 3000;
+    for (const name of ['first', 'second', 'third']) {
+      const dead = await another();
+      await Promise.all(Array.from({ length: left / 3 }, (_, index) => dead.reserve(request(`${name}-${index}`, 'a'))));
+      await dead.beat({ lease: 50, progress: Array.from({ length: left / 6 }, (_, index) => progress(`${name}-${index}`, 4n)) });
+      await dead.close();
+    }
+    let ended = 0;
+    const own = new Heart({ store: ledger, every: 100, lease: 300, longestCall: 1e15, logger: pino({ level: 'silent' }), onBeat: async () => undefined, onRecovered: () => (ended += 1) });
+    own.start();
+    let writes = 0;
+    while (ended < left) {
+      await ledger.reserve(request(`between-${writes}`, 'a', { quotes: [quote(0n)] }));
+      writes += 1;
+    }
+    await own.stop();
+    expect(writes).toBeGreaterThan(10);
+    expect(await ledger.balance('a')).toMatchObject({ used: BigInt(4 * (left / 2)), pending: 0n });
+    expect((await books()).entries.filter(({ flags }) => flags === 'recovered')).toHaveLength(left);
+    expect(await ledger.audit()).toMatchObject({ ok: true, pending: writes });
+    await dispose();
   });
 });

@@ -37,14 +37,18 @@ interface Live {
 
 interface Seen {
   readonly beat: number;
-  /** When it was first seen with this beat. */
-  readonly since: number;
+  /** Whether it had nothing reserved: it need not beat then, and its silence counts anew once it reserves again. */
+  readonly isIdle: boolean;
+  /** Milliseconds for which it was seen to stand still. */
+  readonly still: number;
 }
 
 export class Heart {
   readonly #options: HeartOptions;
   readonly #live = new Map<string, Live>();
   readonly #stopping = new AbortController();
+  /** Whether a call began since the last beat, though it may have ended by now. */
+  #hasBegun = false;
   #seen = new Map<string, Seen>();
   #lookedAt = -Infinity;
   #beating: Promise<void> = Promise.resolve();
@@ -56,6 +60,7 @@ export class Heart {
   /** From now on the call is told of, until its end is. */
   begin(exchange: Planned): void {
     this.#live.set(exchange.id, { exchange, told: '' });
+    this.#hasBegun = true;
   }
 
   end(id: string): void {
@@ -91,7 +96,8 @@ export class Heart {
   /** One sign of life; none is needed where nothing is reserved, but to see that a ledger is well again. */
   async beat(): Promise<void> {
     const { store, lease } = this.#options;
-    if (this.#live.size === 0 && !store.health()) return;
+    if (this.#live.size === 0 && !this.#hasBegun && !store.health()) return;
+    this.#hasBegun = false;
     const progress: Progress[] = [];
     const telling: [live: Live, told: string][] = [];
     for (const live of this.#live.values()) {
@@ -108,18 +114,20 @@ export class Heart {
   /** Looks at everyone's beat, at a moment of the own clock, and recovers what the dead have left. */
   async look(now: number): Promise<void> {
     const { store, every, lease } = this.#options;
-    // One who did not look for long cannot tell who else stood still meanwhile.
-    if (now - this.#lookedAt > every + lease / 2) this.forget();
+    // Who did not look for long may have slept, and the others with it: that counts for little, or for nothing.
+    const gap = now - this.#lookedAt;
+    const passed = gap > lease ? 0 : Math.min(gap, every * 1.5);
     this.#lookedAt = now;
     const seen = new Map<string, Seen>();
     const dead: OwnerRecord[] = [];
     for (const other of await store.owners()) {
       if (other.owner === store.owner) continue;
       const before = this.#seen.get(other.owner);
-      const since = before?.beat === other.beat ? before.since : now;
+      const isIdle = other.pending === 0;
+      const still = before?.beat === other.beat && before.isIdle === isIdle ? before.still + passed : 0;
       // One that never beat has told no lease.
-      if (now - since >= Math.max(other.lease, lease)) dead.push(other);
-      else seen.set(other.owner, { beat: other.beat, since });
+      if (still >= Math.max(other.lease, lease)) dead.push(other);
+      else seen.set(other.owner, { beat: other.beat, isIdle, still });
     }
     this.#seen = seen;
     for (const owner of dead) await this.#recover(owner);
@@ -130,11 +138,13 @@ export class Heart {
     this.#seen.clear();
   }
 
-  async #recover({ owner, beat }: OwnerRecord): Promise<void> {
+  async #recover({ owner, beat, pending }: OwnerRecord): Promise<void> {
     const { store, logger, onRecovered } = this.#options;
+    // One that had nothing is only forgotten: what it may have reserved since is not touched.
+    const limit = pending === 0 ? 0 : part;
     let count = 0;
     for (;;) {
-      const calls = await store.recover({ owner, beat, limit: part, at: Date.now() });
+      const calls = await store.recover({ owner, beat, limit, at: Date.now() });
       for (const call of calls) {
         onRecovered(call);
         logger.info({ reservation: call.id, status: call.status, amount: formatUsd(call.amount) }, 'a call that a process left behind was settled by what was known of it');

@@ -124,7 +124,7 @@ export interface Beat {
 /** One who has reservations pending, or was alive until lately. */
 export interface OwnerRecord {
   readonly owner: string;
-  /** Grows with each beat; 0 where there never was one. Whoever sees it stand still for `lease` milliseconds of their own clock may recover. */
+  /** Grows with each beat, also of one that was recovered and came back; 0 where there never was one. Whoever sees it stand still for `lease` milliseconds of their own clock may recover. */
   readonly beat: number;
   readonly lease: number;
   readonly pending: number;

@@ -7,7 +7,10 @@ import { statements, type Query } from './connection.ts';
 import { recordset } from './values.ts';
 
 const sql = statements('owners', {
-  beat: 'INSERT INTO owners (owner, beat, lease) VALUES ($1, 1, $2) ON CONFLICT (owner) DO UPDATE SET beat = owners.beat + 1, lease = excluded.lease',
+  // The first is the time, so that one who comes back after it was forgotten has no beat that was seen before.
+  beat: `
+    INSERT INTO owners (owner, beat, lease) VALUES ($1, (extract(epoch FROM clock_timestamp()) * 1000)::bigint, $2)
+    ON CONFLICT (owner) DO UPDATE SET beat = owners.beat + 1, lease = excluded.lease`,
   progress: `
     UPDATE pending SET sent = come.sent, delivered = come.delivered, owed = come.owed, model = come.model, provider = come.provider, price = come.price,
       input = come.input, output = come.output, usage = come.usage, costs = come.costs, attempts = come.attempts
@@ -18,7 +21,7 @@ const sql = statements('owners', {
   // Locked, so that a beat which comes now waits, and finds its calls ended.
   beatOf: 'SELECT beat FROM owners WHERE owner = $1 FOR UPDATE',
   pendingOf: 'SELECT call FROM pending WHERE owner = $1 ORDER BY number LIMIT $2',
-  dropOwner: 'DELETE FROM owners WHERE owner = $1',
+  dropOwner: 'DELETE FROM owners WHERE owner = $1 AND NOT EXISTS (SELECT FROM pending WHERE pending.owner = $1)',
   pendingBefore: 'SELECT call FROM pending WHERE created < $1 ORDER BY number LIMIT $2',
 });
 
@@ -44,8 +47,9 @@ export async function recover(query: Query, { owner, beat, limit, at }: RecoverR
   if ((row ? count(row, 'beat') : 0) !== beat) return [];
   const rows = await query(sql.pendingOf, [owner, limit]);
   const ids = rows.map((found) => text(found, 'call'));
-  if (ids.length < limit) await query(sql.dropOwner, [owner]);
-  return withCalls(query, by, ids, (calls) => ids.flatMap((id) => calls.recover(id, at) ?? []));
+  const recovered = await withCalls(query, by, ids, (calls) => ids.flatMap((id) => calls.recover(id, at) ?? []));
+  await query(sql.dropOwner, [owner]);
+  return recovered;
 }
 
 export async function expire(query: Query, { before, limit, at }: Parameters<Store['expire']>[0], by: string): Promise<readonly string[]> {

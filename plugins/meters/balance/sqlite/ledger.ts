@@ -28,15 +28,18 @@ function prepare(database: DatabaseSync) {
       FROM entries made
       JOIN entries ended ON ended.reservation = made.number AND (ended.kind = 'post' OR ended.kind = 'void' OR ended.kind = 'expire')
       LEFT JOIN keys ON keys.id = made.key WHERE made.kind = 'reserve' AND made.call = ?`),
-    beat: database.prepare('INSERT INTO owners (owner, beat, lease) VALUES (?, 1, ?) ON CONFLICT DO UPDATE SET beat = beat + 1, lease = excluded.lease'),
+    // The first is the time, so that one who comes back after it was forgotten has no beat that was seen before.
+    beat: database.prepare(`
+      INSERT INTO owners (owner, beat, lease) VALUES (?, CAST(unixepoch('subsec') * 1000 AS INTEGER), ?)
+      ON CONFLICT DO UPDATE SET beat = beat + 1, lease = excluded.lease`),
     progress: database.prepare(`
       UPDATE pending SET sent = ?, delivered = ?, owed = ?, model = ?, provider = ?, price = ?, input = ?, output = ?, usage = ?, costs = ?, attempts = ? WHERE call = ? AND owner = ?`),
     owners: database.prepare(`
-      SELECT names.owner, coalesce(beat, 0) AS beat, coalesce(lease, 0) AS lease, (SELECT count(*) FROM pending WHERE owner = names.owner) AS pending
-      FROM (SELECT owner FROM owners UNION SELECT DISTINCT owner FROM pending) names LEFT JOIN owners ON owners.owner = names.owner`),
+      SELECT owner, max(beat) AS beat, max(lease) AS lease, sum(calls) AS pending
+      FROM (SELECT owner, beat, lease, 0 AS calls FROM owners UNION ALL SELECT owner, 0, 0, count(*) FROM pending GROUP BY owner) GROUP BY owner`),
     beatOf: database.prepare('SELECT beat FROM owners WHERE owner = ?'),
     pendingOf: database.prepare('SELECT * FROM pending WHERE owner = ? LIMIT ?'),
-    dropOwner: database.prepare('DELETE FROM owners WHERE owner = ?'),
+    dropOwner: database.prepare('DELETE FROM owners WHERE owner = ?1 AND NOT EXISTS (SELECT 1 FROM pending WHERE owner = ?1)'),
     pendingBefore: database.prepare('SELECT call FROM pending WHERE created < ? LIMIT ?'),
   };
 }
@@ -106,8 +109,9 @@ export class Ledger {
     const row = this.#sql.beatOf.get(owner);
     if ((row ? count(row, 'beat') : 0) !== beat) return [];
     const rows = this.#sql.pendingOf.all(owner, limit);
-    if (rows.length < limit) this.#sql.dropOwner.run(owner);
-    return rows.map((found) => this.#recoverOne(progressOf(found), at));
+    const recovered = rows.map((found) => this.#recoverOne(progressOf(found), at));
+    this.#sql.dropOwner.run(owner);
+    return recovered;
   }
 
   expire({ before, limit, at }: { readonly before: number; readonly limit: number; readonly at: number }): readonly string[] {
