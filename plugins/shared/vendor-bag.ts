@@ -29,12 +29,14 @@ export function nested(name: string, fields: Fields): Fields {
 
 /** `wire` laid over `rest`, object by object; what is undefined in `wire` covers nothing. */
 export function overlay(rest: Fields, wire: Fields): Record<string, unknown> {
-  const entries = Object.entries(wire).flatMap(([name, value]): [string, unknown][] => {
-    if (value === undefined) return [];
-    const below = Object.hasOwn(rest, name) ? rest[name] : undefined;
-    return [[name, isObject(below) && isObject(value) ? overlay(below, value) : value]];
-  });
-  return { ...rest, ...Object.fromEntries(entries) };
+  const whole: Record<string, unknown> = { ...rest };
+  for (const name of Object.keys(wire)) {
+    const value = wire[name];
+    if (value === undefined) continue;
+    const below = Object.hasOwn(whole, name) ? whole[name] : undefined;
+    whole[name] = isObject(below) && isObject(value) ? overlay(below, value) : value;
+  }
+  return whole;
 }
 
 /** The two slots as one protocol uses them. */
