@@ -12,7 +12,6 @@ import type { CoreHooks } from './hooks.ts';
 import { clientPath, type Loss } from './loss.ts';
 import type { EventDecoder, Operation, Protocol, ReplyContext, UpstreamSide } from './protocol.ts';
 import type { UpstreamResponse } from './provider.ts';
-import { isLarge, releaseCopies } from './memory.ts';
 import { locateString } from './splice.ts';
 import { stopAt } from './stop-sequences.ts';
 import { frame, SseReader, type SseBlock } from './sse.ts';
@@ -225,7 +224,6 @@ async function* repliedEvents(protocol: Protocol, exchange: Routed, response: Up
 function* counted(events: Iterable<CanonicalEvent>, tally: Tally): Generator<CanonicalEvent> {
   for (const event of events) {
     tally.read(event);
-    if (event.type === 'block-delta' && isLarge(event.text.length)) releaseCopies();
     yield event;
     if (tally.complete) return;
   }

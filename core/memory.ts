@@ -6,43 +6,30 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** Milliseconds after which the first callers, who wait for the start, are served; the collection takes about 40. */
+/**
+ * Milliseconds after the last occasion: the collection stops everything for about 40, so whoever waits for the start is
+ * served first, and a row of large pictures is collected once.
+ */
 const delay = 250;
-/** Milliseconds a large body has to be on its way. */
-const afterLarge = 200;
 /** Bytes from which a body is large: few pictures are, and nothing else is. */
 const large = 8 * 1024 * 1024;
 
-let collector: ((options: object) => void) | undefined;
-
-function collect(options: object): void {
-  if (!collector) {
-    setFlagsFromString('--expose-gc');
-    const found: unknown = runInNewContext('gc');
-    setFlagsFromString('--no-expose-gc');
-    collector = typeof found === 'function' ? (asked) => void found(asked) : () => undefined;
-  }
-  collector({ type: 'major', execution: 'sync', ...options });
-}
-
-function collectAll(): void {
-  collect({ flavor: 'last-resort' });
-}
-
-/** Collects once, soon. */
-export function releaseSoon(): void {
-  setTimeout(collectAll, delay).unref();
-}
-
-export function isLarge(bytes: number): boolean {
-  return bytes >= large;
-}
-
 let pending: NodeJS.Timeout | undefined;
 
-/** To be called where a large body has become a copy of itself: lets go of those before, and of the rest when it has passed. */
-export function releaseCopies(): void {
-  collect({});
-  clearTimeout(pending);
-  pending = setTimeout(collectAll, afterLarge).unref();
+function collect(): void {
+  setFlagsFromString('--expose-gc');
+  const collector: unknown = runInNewContext('gc');
+  setFlagsFromString('--no-expose-gc');
+  if (typeof collector === 'function') collector({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+}
+
+/** Collects once, soon; asked again before, later. */
+export function releaseSoon(): void {
+  pending ??= setTimeout(collect, delay).unref();
+  pending.refresh();
+}
+
+/** To be told of each body of a call: where it was large, what it left is let go of when it has passed. */
+export function releaseAfter(bytes: number): void {
+  if (bytes >= large) releaseSoon();
 }

@@ -3,25 +3,24 @@
  * head is kept back until there is something to say, so that an error before the first byte still has its own status.
  */
 import type { ServerResponse } from 'node:http';
-import { setDeadline } from './deadlines.ts';
 import type { Recording } from './exchange.ts';
-import { isLarge, releaseCopies } from './memory.ts';
+import type { Core } from './gateway.ts';
+import { releaseAfter } from './memory.ts';
 
 export class Reply {
   /** The id of the exchange, for whoever asks after it. */
   readonly id: string;
   readonly #response: ServerResponse;
-  readonly #longestStall: number;
+  readonly #core: Pick<Core, 'calls' | 'longestStall'>;
   readonly #headers: Record<string, string>;
   #status = 200;
   #beat: NodeJS.Timeout | undefined;
   /** What is kept of the reply, while someone asked for it. */
   #tape: { bytes: Buffer[]; room: number; whole: boolean } | undefined;
 
-  /** `longestStall`: milliseconds after which a client that takes nothing is cut off. */
-  constructor(response: ServerResponse, id: string, longestStall: number) {
+  constructor(response: ServerResponse, id: string, core: Pick<Core, 'calls' | 'longestStall'>) {
     this.id = id;
-    this.#longestStall = longestStall;
+    this.#core = core;
     this.#response = response;
     // Anthropic's clients look for the second.
     this.#headers = { 'x-request-id': id, 'request-id': id };
@@ -41,7 +40,7 @@ export class Reply {
   /** Answers a promise only where the client is slower than the vendor; it resolves when it caught up, or left. */
   write(text: string): Promise<void> | undefined {
     if (this.#response.destroyed) return undefined;
-    if (!this.started) this.#response.writeHead(this.#status, this.#headers);
+    if (!this.started) this.#begin(this.#headers);
     this.#keep(text);
     this.#beat?.refresh();
     return this.#response.write(bytesOf(text)) ? undefined : this.#drained();
@@ -51,14 +50,18 @@ export class Reply {
   finish(text: string | Uint8Array): void {
     clearInterval(this.#beat);
     if (this.#response.destroyed) return;
-    if (!this.started) this.#response.writeHead(this.#status, { ...this.#headers, 'content-length': Buffer.byteLength(text) });
+    if (!this.started) this.#begin({ ...this.#headers, 'content-length': String(Buffer.byteLength(text)) });
     this.#keep(text);
     this.#response.end(bytesOf(text));
+    if (this.#response.writableLength > 0) this.#watchStall();
   }
 
   /** From now on a silence of `milliseconds` is filled with `text`, the head sent early if need be. */
   keepAlive(text: string, milliseconds: number): void {
-    this.#beat = setInterval(() => void this.write(text), milliseconds).unref();
+    this.#beat = setInterval(() => {
+      // A client that is behind has enough to take.
+      if (!this.#response.writableNeedDrain) void this.write(text);
+    }, milliseconds).unref();
   }
 
   /** From now on keeps what is sent, up to `limit` bytes. */
@@ -83,12 +86,23 @@ export class Reply {
     if (tape.whole) tape.bytes.push(bytes);
   }
 
+  #begin(headers: Record<string, string>): void {
+    // Who is about to go takes no further call by this connection.
+    if (this.#core.calls.draining) this.#response.shouldKeepAlive = false;
+    this.#response.writeHead(this.#status, headers);
+  }
+
+  /** A client that takes nothing at all for so long is cut off: sockets know whether what they hold gets less. */
+  #watchStall(): void {
+    this.#response.setTimeout(this.#core.longestStall);
+  }
+
   #drained(): Promise<void> {
     const response = this.#response;
+    this.#watchStall();
     return new Promise((resolve) => {
-      const inTime = setDeadline(this.#longestStall, () => response.destroy());
       const settle = (): void => {
-        inTime();
+        response.setTimeout(0);
         response.off('drain', settle);
         response.off('close', settle);
         resolve();
@@ -105,6 +119,6 @@ const longText = 1024 * 1024;
 function bytesOf(text: string | Uint8Array): string | Uint8Array {
   if (typeof text !== 'string' || text.length < longText) return text;
   const bytes = Buffer.from(text);
-  if (isLarge(bytes.length)) releaseCopies();
+  releaseAfter(bytes.length);
   return bytes;
 }

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import type { koaBody } from 'koa-body';
 import { GatewayError } from './errors.ts';
 import { Form, type FormFile } from './form.ts';
-import { isLarge, releaseCopies } from './memory.ts';
+import { releaseAfter } from './memory.ts';
 
 type Context = Parameters<ReturnType<typeof koaBody>>[0];
 
@@ -37,7 +37,7 @@ export async function readUpload(context: Context, limit: number, folder: string
     await mkdir(own, { recursive: true });
     await parse(context, limit, own);
     const form = await collect(context);
-    if (form.files.some(({ bytes }) => isLarge(bytes.length))) releaseCopies();
+    for (const { bytes } of form.files) releaseAfter(bytes.length);
     return form;
   } finally {
     await rm(own, { recursive: true, force: true, maxRetries: 3 });

@@ -1,12 +1,11 @@
 /**
  * What a picture of 20 MB costs in memory while it goes through, made and uploaded, whole and streamed: the gateway runs
- * in a process of its own, and its resident set is watched. Run it with `node test/faults/picture-memory.ts`; it fails
- * where more than six times the picture's size is held, after collection, over what the process has when it is idle.
+ * in a process of its own, and its resident set is watched. It fails where more than six times the picture's size is held, after collection, over what the process has when it is idle.
  */
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { runVerb, makeDataFolder, startProcess } from '../support/process.ts';
-import { startScriptedVendor } from '../support/scripted-vendor.ts';
+import { runVerb, makeDataFolder, startProcess } from './process.ts';
+import { startScriptedVendor } from './scripted-vendor.ts';
 
 const megabyte = 1024 * 1024;
 const size = 20 * megabyte;
