@@ -1,0 +1,136 @@
+/** The public listings over real sockets, as every family has them: whole, of one owner, and single, by any way to write a slash. */
+import Anthropic from '@anthropic-ai/sdk';
+import OpenAI from 'openai';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
+import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
+import { messages } from '../../plugins/protocols/messages/index.ts';
+import { deepseek } from '../../plugins/providers/deepseek.ts';
+import { openai } from '../../plugins/providers/openai.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { openDoors, station } from '../support/station.ts';
+
+const secret = 'sk-canary-of-the-vendor';
+const upstream = 'http://upstream-canary.invalid/v1';
+const gone = { id: 'house/old', expires: '2020-01-31', successor: 'house/model' };
+
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await startGateway({
+    plugins: [
+      openDoors(), chatCompletions(), messages(), generateContent(),
+      openai({ apiKey: secret, baseUrl: upstream }), deepseek({ apiKey: [secret, `${secret}-2`], baseUrl: upstream }),
+      station({ name: 'provider-canary', endpoints: { 'chat-completions': upstream }, models: [{ upstream: 'inner-canary', aliases: ['house/alias'] }, { id: 'house/family/deep:free', upstream: 'inner-canary-2', expires: '2099-12-31' }, gone] }),
+    ],
+  });
+});
+afterAll(() => gateway.close());
+
+async function get(path: string, headers: Record<string, string> = {}): Promise<{ status: number; headers: Headers; body: unknown; text: string }> {
+  const response = await fetch(gateway.url + path, { headers });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, text, body: text === '' ? undefined : JSON.parse(text) };
+}
+
+const texts = (...names: string[]) => Object.fromEntries(names.map((name) => [name, expect.any(String)]));
+const architecture = { ...texts('modality', 'tokenizer'), input_modalities: expect.any(Array), output_modalities: expect.any(Array), instruct_type: null };
+const top = { context_length: expect.any(Number), max_completion_tokens: expect.any(Number), is_moderated: expect.any(Boolean) };
+const decimal = expect.stringMatching(/^\d+(\.\d+)?$/);
+const priced = (...names: string[]) => Object.fromEntries(names.map((name) => [name, decimal]));
+
+const messagesModel = {
+  type: 'model', ...texts('id', 'display_name', 'owned_by', 'canonical_slug', 'description'), created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT00:00:00Z$/), context_length: expect.any(Number),
+  architecture, pricing: priced('prompt', 'completion', 'input_cache_read', 'input_cache_write_5m', 'input_cache_write_1h'), top_provider: top, supported_parameters: expect.any(Array), expiration_date: expect.toBeOneOf([null, '2099-12-31']),
+};
+const generateModel = {
+  ...texts('version', 'displayName', 'description', 'ownedBy', 'canonicalSlug'), name: expect.stringMatching(/^models\/[\w-]+\/.+/), inputTokenLimit: expect.any(Number), outputTokenLimit: expect.any(Number),
+  supportedGenerationMethods: ['generateContent', 'streamGenerateContent', 'countTokens'], contextLength: expect.any(Number), architecture,
+  pricing: priced('prompt', 'completion', 'audio', 'input_cache_read', 'input_cache_write', 'web_search'), topProvider: top, supportedParameters: expect.any(Array), expirationDate: expect.toBeOneOf([null, '2099-12-31']),
+};
+
+const families = [
+  { path: '/alpha/v1/models', list: 'data', id: 'id', prefix: '', model: messagesModel, error: { type: 'error', error: { type: 'not_found_error' } } },
+  { path: '/beta/v1beta/models', list: 'models', id: 'name', prefix: 'models/', model: generateModel, error: { error: { code: 404, status: 'NOT_FOUND' } } },
+] as const;
+
+function listOf(body: unknown, list: string): Record<string, unknown>[] {
+  return Object(body)[list];
+}
+
+describe.each(families)('$path', ({ path, list, id, prefix, model, error }) => {
+  it('needs no key and has every model, each with exactly the fields of the interface', async () => {
+    const { status, headers, body } = await get(path);
+    expect([status, headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8']);
+    const models = listOf(body, list);
+    expect(models.length).toBeGreaterThan(40);
+    for (const each of models) expect(each).toEqual(model);
+    const owners = new Set(models.map((each) => String(each[id]).slice(prefix.length).split('/')[0]));
+    expect([...owners].toSorted()).toEqual(['deepseek', 'house', 'openai']);
+  });
+
+  it('has one provider\'s models under its name', async () => {
+    const { body } = await get(`${path}/house`);
+    expect(listOf(body, list).map((each) => each[id])).toEqual([`${prefix}house/model`, `${prefix}house/family/deep:free`]);
+  });
+
+  it.each(['house/family/deep:free', 'house%2Ffamily%2Fdeep:free', 'house/family%2Fdeep%3Afree'])('has one model under %s', async (name) => {
+    const { status, body } = await get(`${path}/${name}`);
+    expect([status, body]).toEqual([200, { ...model, [id]: `${prefix}house/family/deep:free` }]);
+  });
+
+  it('finds a model by its alias', async () => {
+    expect((await get(`${path}/house/alias`)).body).toMatchObject({ [id]: `${prefix}house/model` });
+  });
+
+  it.each(['nobody', 'house/nothing', 'nobody/model', 'house%2Fnothing'])('has no %s, and says so in the words of the family', async (name) => {
+    const { status, body } = await get(`${path}/${name}`);
+    expect([status, body]).toMatchObject([404, error]);
+  });
+
+  it('has no model whose day has passed, and names the one to go on with', async () => {
+    const { status, text } = await get(`${path}/${gone.id}`);
+    expect([status, text]).toEqual([404, expect.stringContaining('was withdrawn after 2020-01-31. Use \\"house/model\\" instead.')]);
+    expect((await get(path)).text).not.toContain(gone.id);
+  });
+
+  it('tells nothing of vendors, their names for models, or keys', async () => {
+    for (const at of [path, `${path}/house`, `${path}/house/model`, `${path}/deepseek/deepseek-v4-pro`]) {
+      expect((await get(at)).text).not.toMatch(/canary|credential/);
+    }
+  });
+
+  it('is sent once to a client that keeps it', async () => {
+    for (const at of [path, `${path}/openai`, `${path}/openai/gpt-5`]) {
+      const { headers } = await get(at);
+      const again = await get(at, { 'if-none-match': String(headers.get('etag')) });
+      expect([again.status, again.text, again.headers.get('etag')]).toEqual([304, '', headers.get('etag')]);
+    }
+  });
+
+  it('asks for nothing but a look: HEAD has the head alone', async () => {
+    const response = await fetch(gateway.url + path, { method: 'HEAD' });
+    expect([response.status, Number(response.headers.get('content-length')) > 10_000, await response.text()]).toEqual([200, true, '']);
+  });
+});
+
+describe('the SDKs', () => {
+  it('of OpenAI list and find, with a slash that is escaped', async () => {
+    const client = new OpenAI({ apiKey: 'none', baseURL: `${gateway.url}/v1`, maxRetries: 0 });
+    const ids = (await Array.fromAsync(await client.models.list())).map((each) => each.id);
+    expect(ids).toContain('house/family/deep:free');
+    expect(await client.models.retrieve('openai/gpt-5')).toMatchObject({ id: 'openai/gpt-5', object: 'model', owned_by: 'openai' });
+    await expect(client.models.retrieve('openai/none')).rejects.toMatchObject({ status: 404, code: 'model_not_found' });
+  });
+
+  it('of Anthropic list and find', async () => {
+    const client = new Anthropic({ apiKey: 'none', baseURL: `${gateway.url}/alpha`, maxRetries: 0 });
+    const ids = (await client.models.list()).data.map((each) => each.id);
+    expect(ids).toContain('house/model');
+    expect(await client.models.retrieve('house/family/deep:free')).toMatchObject({ id: 'house/family/deep:free', type: 'model' });
+  });
+});
+
+it('a call to a model whose day has passed is refused in the same words', async () => {
+  const refused = await fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', body: JSON.stringify({ model: gone.id, messages: [{ role: 'user', content: 'Hi' }] }) });
+  expect([refused.status, await refused.json()]).toMatchObject([404, { error: { code: 'model_not_found', param: 'model', message: expect.stringContaining('Use "house/model" instead.') } }]);
+});
