@@ -204,11 +204,11 @@ describe('a ledger full of what dead processes left', () => {
       await dead.beat({ lease: 50, progress: Array.from({ length: left / 6 }, (_, index) => progress(`${name}-${index}`, 4n)) });
       await dead.close();
     }
-    let ended = 0;
-    const own = new Heart({ store: ledger, every: 100, lease: 300, longestCall: 1e15, logger: pino({ level: 'silent' }), onBeat: async () => undefined, onRecovered: () => (ended += 1) });
+    const ended: string[] = [];
+    const own = new Heart({ store: ledger, every: 100, lease: 300, longestCall: 1e15, logger: pino({ level: 'silent' }), onBeat: async () => undefined, onRecovered: ({ id }) => void ended.push(id) });
     own.start();
     let writes = 0;
-    while (ended < left) {
+    while (ended.length < left) {
       await ledger.reserve(request(`between-${writes}`, 'a', { quotes: [quote(0n)] }));
       writes += 1;
     }

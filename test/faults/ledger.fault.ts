@@ -1,9 +1,19 @@
-/** The ledger's promises in full: the long forms of `test/balance/mixed`, `kills` and the contract's histories. */
+/**
+ * The ledger's promises in full: the long forms of `test/balance/mixed`, `kills`, `outage` and `test/flows/abort`, the
+ * contract with thousands of histories (`HISTORIES`), and a disk that fails (which needs strace).
+ */
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { leavers } from '../balance/leavers.ts';
 import { drawer } from '../balance/drawer.ts';
 import { kills } from '../balance/kills.ts';
+import { openTemporary, readBooks, temporaryFolder } from '../balance/ledger-file.ts';
 import { mixedCalls } from '../balance/mixed.ts';
 import { runOutage } from '../balance/outage.ts';
+import { expectSound } from '../contract/books.ts';
+import { testStore } from '../contract/store.ts';
 
 const seed = Number(process.env['SEED'] ?? 20_260_702);
 
@@ -40,3 +50,38 @@ describe('a SQLite ledger that cannot be written for twenty seconds', () => {
     expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });
   });
 });
+
+describe('a disk that fails', () => {
+  it.each([
+    ['to flush', 'fsync,fdatasync:error=EIO:when=10..20'],
+    ['to write', 'pwrite64:error=ENOSPC:when=200..230'],
+  ])('%s costs those calls a refusal, and nothing that was acknowledged', async (_, fault) => {
+    const folder = temporaryFolder();
+    const file = join(folder.path, 'ledger.db');
+    const traced = ['-f', '-qq', '-o', '/dev/null', '-e', 'trace=fsync,fdatasync,pwrite64', '-e', `inject=${fault}`];
+    const { stdout } = await promisify(execFile)('strace', [...traced, process.execPath, 'test/balance/filler.ts', file]);
+    const { reserved, refusals } = JSON.parse(stdout);
+    expect(refusals).toEqual(['ledger_unavailable']);
+    expect(reserved).toBeGreaterThan(64);
+    expect(readBooks(file).entries.filter(({ kind }) => kind === 'reserve')).toHaveLength(reserved);
+    expectSound(readBooks(file));
+    folder.remove();
+  });
+});
+
+describe('two thousand clients that leave', () => {
+  it('have their vendor closed at once, and are settled once each', async () => {
+    const count = 2000;
+    const house = await leavers('cancel');
+    for (let made = 0; made < count; made += 100) await Promise.all(Array.from({ length: 100 }, (_, index) => house.call(((made + index) * 97) % 3000)));
+    const ends = await house.gateway.ended(count);
+    for (const sent of house.calls) await expect.poll(() => sent.closed || sent.finished, { timeout: 10_000 }).toBe(true);
+    expect(house.settled()).toHaveLength(count);
+    expect(new Set(house.settled().map(({ call }) => call)).size).toBe(count);
+    expect(ends.filter((end) => end.type === 'answered' && end.outcome === 'aborted').length).toBeGreaterThan(count / 2);
+    expect(await house.gateway.verb('audit')).toMatchObject({ ok: true, pending: 0, findings: [] });
+    await house.close();
+  });
+});
+
+testStore('SQLite', () => openTemporary());

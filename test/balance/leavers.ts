@@ -1,0 +1,98 @@
+/** A gateway before a vendor that streams slowly and keeps a record of each call, for clients that leave in the middle. */
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ProviderOptions } from '../../core/provider.ts';
+import { bearer } from '../../plugins/auth/bearer.ts';
+import { balance } from '../../plugins/meters/balance/index.ts';
+import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
+import { openai } from '../../plugins/providers/openai.ts';
+import type { BookedEntry, Books } from '../contract/books.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
+import { readBooks, temporaryFolder } from './ledger-file.ts';
+
+const model = 'openai/gpt-4.1-mini';
+/** Words of a whole reply, five bytes each. */
+export const words = 20;
+/** What the vendor says it has used, at the end of a whole reply. */
+const usage = { prompt_tokens: 30, completion_tokens: 40, total_tokens: 70 };
+
+/** What the vendor knows of a call. */
+export interface Sent {
+  events: number;
+  closed: boolean;
+  finished: boolean;
+}
+
+function chunk(delta: object, more: object = {}): string {
+  return `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta, finish_reason: null }], ...more })}\n\n`;
+}
+
+/** Streams its words, one each few milliseconds. */
+async function slowVendor(pause: number): Promise<{ vendor: ScriptedVendor; calls: Sent[] }> {
+  const calls: Sent[] = [];
+  const vendor = await startScriptedVendor(async (response) => {
+    const sent: Sent = { events: 0, closed: false, finished: false };
+    calls.push(sent);
+    response.on('close', () => (sent.closed = !response.writableFinished));
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    for (; sent.events < words && !sent.closed; sent.events += 1) {
+      response.write(chunk({ content: 'word ' }));
+      await sleep(pause);
+    }
+    if (sent.closed) return;
+    response.write(chunk({}, { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }));
+    response.end(`data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [], usage })}\n\ndata: [DONE]\n\n`);
+    sent.finished = true;
+  });
+  return { vendor, calls };
+}
+
+export interface Leavers {
+  readonly gateway: TestGateway;
+  readonly calls: readonly Sent[];
+  /** A streamed call that is left after so many bytes at least; undefined: it is read to its end. */
+  call(leaveAfter: number | undefined): Promise<void>;
+  books(): Books;
+  /** Entries that end a reservation, or follow its end. */
+  settled(): BookedEntry[];
+  close(): Promise<void>;
+}
+
+export async function leavers(onAbort: ProviderOptions['onAbort'], pause = 3): Promise<Leavers> {
+  const folder = temporaryFolder();
+  const { vendor, calls } = await slowVendor(pause);
+  const gateway = await startGateway({
+    dataFolder: folder.path,
+    plugins: [bearer(), chatCompletions(), openai({ apiKey: 'sk-vendor', baseUrl: vendor.origin, onAbort }), balance({ firstCredit: '0' })],
+  });
+  const made = await gateway.verb('keys create', [], { account: 'a', credit: '1000' });
+  const key = typeof made === 'object' && made && 'key' in made ? String(made.key) : '';
+  const books = (): Books => readBooks(join(folder.path, 'ledger.db'));
+  return {
+    gateway, calls, books,
+    async call(leaveAfter) {
+      const leaving = new AbortController();
+      let bytes = 0;
+      try {
+        const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+          method: 'POST', signal: leaving.signal,
+          headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+          body: JSON.stringify({ model, stream: true, messages: [{ role: 'user', content: 'Say twenty words.' }] }),
+        });
+        for await (const part of response.body ?? []) {
+          bytes += part.length;
+          if (leaveAfter !== undefined && bytes >= leaveAfter) leaving.abort();
+        }
+      } catch (error) {
+        if (!leaving.signal.aborted) throw error;
+      }
+    },
+    settled: () => books().entries.filter(({ kind }) => kind !== 'credit' && kind !== 'reserve'),
+    async close() {
+      await gateway.close();
+      await vendor.close();
+      folder.remove();
+    },
+  };
+}
