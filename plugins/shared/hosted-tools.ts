@@ -8,6 +8,9 @@ import type { Lose } from './losses.ts';
 import { refusePart } from './refuse-part.ts';
 import { isObject, type Fields } from './vendor-bag.ts';
 
+/** What the output of code that a vendor ran is called, in a block right behind the code. */
+export const codeResult = 'code_result';
+
 type HostedTool = Extract<Tool, { type: 'hosted' }>;
 
 export function hosts({ capabilities, supportedParameters }: Model, kind: HostedTool['kind']): boolean {

@@ -54,7 +54,8 @@ function expected(events: readonly CanonicalEvent[]): unknown {
     reasoning: said?.reasoning ?? '',
     refusal: said?.refusal ?? '',
     calls: said?.calls.map(({ id, name, arguments: text }) => [id, name, text]) ?? [],
-    hosted: said?.others.length ?? 0,
+    // What code wrote stands in the item of the code.
+    hosted: (said?.others.length ?? 0) - events.filter((event) => event.type === 'block-start' && event.name === 'code_result').length,
     ended: endings[said?.reason ?? ''] ?? 'completed',
     output: usage.output,
   };

@@ -40,7 +40,7 @@ const rows: readonly [vendor: Wire, name: string, lost: Partial<Record<Wire, str
   ['responses', 'logprobs', { messages: ['logprobs'] }],
   ['messages', 'web-search', { 'chat-completions': ['server-tool'], responses: ['server-tool'], 'generate-content': ['server-tool'] }],
   ['messages', 'thinking', {}],
-  ['generate-content', 'code-execution', { 'chat-completions': ['code', 'server-tool'], responses: ['server-tool'], messages: ['code', 'server-tool'] }],
+  ['generate-content', 'code-execution', { 'chat-completions': ['code', 'server-tool'], messages: ['code', 'server-tool'] }],
   ['generate-content', 'grounding', {}],
   // One of its pictures is a draft among its thoughts.
   ['generate-content', 'image-output', { 'chat-completions': ['image.opaque', 'server-tool'], responses: ['server-tool'], messages: ['image', 'server-tool'] }],

@@ -4,6 +4,7 @@
  * nothing else, so the guards are written out by hand.
  */
 import { GatewayError, knownCount, type BlockKind, type CanonicalEvent, type ClientCall, type EventDecoder, type Opaque, type WireEvent } from '../../../core/index.ts';
+import { codeResult } from '../../shared/hosted-tools.ts';
 import { isObject, leftover, type Fields } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { FunctionCalls } from './function-calls.ts';
@@ -147,7 +148,7 @@ export class ReplyDecoder implements EventDecoder {
   }
 
   #part(candidate: Candidate, part: Fields): void {
-    const { text, functionCall: call, inlineData: blob, executableCode: code, thought, thoughtSignature } = part;
+    const { text, functionCall: call, inlineData: blob, executableCode: code, codeExecutionResult: result, thought, thoughtSignature } = part;
     candidate.answer.starts.push(candidate.answer.text.length);
     const { opaque } = readSignature(typeof thoughtSignature === 'string' ? thoughtSignature : undefined);
     if (isObject(call)) {
@@ -161,6 +162,8 @@ export class ReplyDecoder implements EventDecoder {
     if (isObject(blob) && thought !== true && this.#show(candidate, blob, opaque)) return;
     if (isObject(code) && typeof code['code'] === 'string') {
       this.#whole(candidate, 'code', code['code'], opaque, leftover(code, new Set(['code'])));
+    } else if (isObject(result)) {
+      this.#whole(candidate, 'server-tool', String(result['output'] ?? ''), [], { part }, codeResult);
     } else if (Object.keys(part).length > 0) {
       // A picture of its thoughts is no answer, and other kinds of parts are told by this protocol alone.
       this.#whole(candidate, 'server-tool', '', [], { part });
@@ -177,13 +180,13 @@ export class ReplyDecoder implements EventDecoder {
     open.opaque.push(...opaque);
   }
 
-  #open(candidate: Candidate, kind: BlockKind, mediaType?: string, fields: Fields = {}): OpenBlock {
+  #open(candidate: Candidate, kind: BlockKind, mediaType?: string, fields: Fields = {}, name?: string): OpenBlock {
     this.#close(candidate);
     const open: OpenBlock = { block: this.#nextBlock(), kind, mediaType, opaque: [], samples: new Samples() };
     candidate.open = open;
     if (kind === 'text') candidate.text = open.block;
     const start = { type: 'block-start' as const, candidate: candidate.index, block: open.block, kind };
-    this.#events.push({ ...start, ...(mediaType === undefined ? {} : { mediaType }), ...bag.keep(fields) });
+    this.#events.push({ ...start, ...(name === undefined ? {} : { name }), ...(mediaType === undefined ? {} : { mediaType }), ...bag.keep(fields) });
     return open;
   }
 
@@ -196,8 +199,8 @@ export class ReplyDecoder implements EventDecoder {
     this.#events.push({ type: 'block-end', candidate: index, block: open.block, ...(open.opaque.length > 0 ? { opaque: open.opaque } : {}) });
   }
 
-  #whole(candidate: Candidate, kind: BlockKind, text: string, opaque: readonly Opaque[], fields: Fields): void {
-    const open = this.#open(candidate, kind, undefined, fields);
+  #whole(candidate: Candidate, kind: BlockKind, text: string, opaque: readonly Opaque[], fields: Fields, name?: string): void {
+    const open = this.#open(candidate, kind, undefined, fields, name);
     if (text !== '') this.#events.push({ type: 'block-delta', candidate: candidate.index, block: open.block, text });
     open.opaque.push(...opaque);
     this.#close(candidate);

@@ -4,6 +4,7 @@
  */
 import type { CanonicalEvent, Opaque, ReplyContext } from '../../../core/index.ts';
 import { argumentsObject } from '../../shared/exact-json.ts';
+import { codeResult } from '../../shared/hosted-tools.ts';
 import { loseForeign } from '../../shared/losses.ts';
 import { isObject, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
@@ -129,6 +130,7 @@ export class ReplyParts {
       case 'server-tool': {
         const { part } = bag.fields(start);
         if (isObject(part)) return [part];
+        if (start.name === codeResult) return [{ codeExecutionResult: { outcome: 'OUTCOME_OK', output: text } }];
         this.#options.lost?.('server-tool', 'generate-content does not show what another vendor ran itself');
         return [];
       }

@@ -3,6 +3,7 @@
  * message goes on over several blocks of text and ends where something else begins; every other block is an item.
  */
 import type { CanonicalEvent, FinishReason, Opaque, ReplyContext } from '../../../core/index.ts';
+import { codeResult } from '../../shared/hosted-tools.ts';
 import { loseForeign } from '../../shared/losses.ts';
 import { isObject, type Fields } from '../../shared/vendor-bag.ts';
 import { encodeAnnotation } from './annotations.ts';
@@ -28,6 +29,7 @@ export class OutputItems {
   readonly #blocks = new Map<number, OpenBlock>();
   #names: ToolNames | undefined;
   #message: OutputMessage | undefined;
+  #code: { readonly start: Event<'block-start'>; readonly text: string; readonly opaque: readonly Opaque[] } | undefined;
   #told: ItemEvent[] = [];
   #calls = false;
   #refusal = false;
@@ -62,6 +64,7 @@ export class OutputItems {
   close(): ItemEvent[] {
     this.#told = [];
     for (const block of this.#blocks.keys()) this.#end({ type: 'block-end', candidate: 0, block });
+    this.#tellCode();
     this.#endMessage(this.ending.status === 'incomplete' ? 'incomplete' : 'completed');
     return this.#told;
   }
@@ -89,6 +92,7 @@ export class OutputItems {
 
   #start(start: Event<'block-start'>): void {
     const { kind, block } = start;
+    if (start.name !== codeResult) this.#tellCode();
     if (kind === 'text' || kind === 'refusal') {
       this.#blocks.set(block, this.#startSpeech(start));
     } else if (kind === 'reasoning') {
@@ -212,7 +216,7 @@ export class OutputItems {
       case 'call':
         return this.#endCall(block, opaque);
       case 'hosted':
-        return this.#endHosted(block.start, block.text, opaque);
+        return this.#hold(block.start, block.text, opaque);
     }
   }
 
@@ -254,9 +258,23 @@ export class OutputItems {
     }
   }
 
+  /** Another wire's code waits for what it wrote, which stands in the same item here. */
+  #hold(start: Event<'block-start'>, text: string, opaque: readonly Opaque[]): void {
+    const { item, told } = bag.fields(start);
+    if (start.kind === 'code' && item === undefined) this.#code = { start, text, opaque };
+    else if (start.name === codeResult && this.#code) this.#tellCode(text);
+    else if (told !== true) this.#endHosted(start, text, opaque);
+  }
+
+  #tellCode(logs?: string): void {
+    const code = this.#code;
+    this.#code = undefined;
+    if (code) this.#endHosted(code.start, code.text, code.opaque, logs);
+  }
+
   /** What the vendor ran itself is told whole, at its end. */
-  #endHosted(start: Event<'block-start'>, text: string, opaque: readonly Opaque[]): void {
-    const item = hostedItem(start, text, (prefix) => this.#id(prefix));
+  #endHosted(start: Event<'block-start'>, text: string, opaque: readonly Opaque[], logs?: string): void {
+    const item = hostedItem(start, text, (prefix) => this.#id(prefix), logs);
     if (!item) return this.#context.lost?.(start.kind, 'responses has no item for it');
     this.#makeRoom();
     const { begun, before, after } = progressOf(item);

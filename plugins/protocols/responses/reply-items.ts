@@ -4,6 +4,7 @@
  * counted, so that the whole item at the end only adds what was missing: some vendors send no deltas.
  */
 import type { BlockKind, CanonicalEvent, Opaque } from '../../../core/index.ts';
+import { codeResult } from '../../shared/hosted-tools.ts';
 import { isObject, leftover, type Fields } from '../../shared/vendor-bag.ts';
 import { decodeAnnotation } from './annotations.ts';
 import { bag } from './bag.ts';
@@ -237,9 +238,16 @@ export class ReplyItems {
       const block = this.#start('image', { id, mediaType: `image/${word(wire['output_format']) || 'png'}`, ...bag.keep({ item: rest }) });
       return this.#tellWhole(block, word(result));
     }
-    if (type === 'code_interpreter_call') return this.#tellWhole(this.#start('code', { id, ...bag.keep({ item: wire }) }), word(wire['code']));
+    if (type === 'code_interpreter_call') return this.#tellCode(id, wire);
     const action: unknown = wire['action'];
     this.#tellWhole(this.#start('server-tool', { id, name: type.replace(/_call$/, ''), ...bag.keep({ item: wire }) }), isObject(action) ? JSON.stringify(action) : '');
+  }
+
+  /** Code that was run, and behind it what it wrote. */
+  #tellCode(id: string | undefined, wire: Fields): void {
+    this.#tellWhole(this.#start('code', { id, ...bag.keep({ item: wire }) }), word(wire['code']));
+    const logs = list(wire['outputs']).flatMap((output) => (isObject(output) && output['type'] === 'logs' ? [word(output['logs'])] : []));
+    if (logs.length > 0) this.#tellWhole(this.#start('server-tool', { name: codeResult, ...bag.keep({ told: true }) }), logs.join('\n'));
   }
 
   #tellWhole(block: number, text: string): void {

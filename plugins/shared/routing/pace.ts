@@ -69,7 +69,8 @@ export class Paces {
     return (stream ? this.#streams : this.#replies).of(target);
   }
 
-  read(attempt: Attempt, { call }: Routed): void {
+  read(attempt: Attempt, { call, operation }: Routed): void {
+    if (operation === 'count') return;
     const pace = this.of(attempt.target, call.stream);
     if (attempt.phase === 'start') return pace.started(attempt);
     const now = performance.now();
