@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
-  // The bare name `tollgate` means the sources and never what was built of them: there would be two cores.
-  ssr: { resolve: { conditions: ['tollgate-source', 'module', 'node', 'development'] } },
+  // The bare name `tollgate` means the sources and never what was built of them: there would be two cores. The
+  // condition `module` is left out: what packages show to bundlers under it, Node cannot always run.
+  ssr: { resolve: { conditions: ['tollgate-source', 'node', 'development'] } },
   test: {
     root: join(import.meta.dirname, '..'),
     include: ['test/**/*.test.ts'],

@@ -1,0 +1,94 @@
+/**
+ * Traces by OpenTelemetry, with the names its conventions have for generative models: a span for the call, and below
+ * it one for each attempt at a provider. They are made when a call has ended, from what its end tells, so that a call
+ * carries nothing about for them. Nothing of a prompt or a reply is in them. Whoever starts the process registers an SDK
+ * and its exporter; without one nothing is made.
+ * https://opentelemetry.io/docs/specs/semconv/gen-ai/
+ */
+import { context, propagation, SpanKind, SpanStatusCode, trace, type Attributes, type Context, type Tracer } from '@opentelemetry/api';
+import { z } from 'zod';
+import { definePlugin, type Attempt, type End } from '../../core/index.ts';
+
+/** The conventions' own names for providers, where they differ from ours. */
+const providerNames: Readonly<Record<string, string>> = {
+  azure: 'azure.ai.openai',
+  bedrock: 'aws.bedrock',
+  google: 'gcp.gemini',
+  mistral: 'mistral_ai',
+  vertex: 'gcp.vertex_ai',
+  xai: 'x_ai',
+};
+
+const operationNames: Readonly<Record<string, string>> = { 'generate-content': 'generate_content', images: 'generate_content' };
+
+/** What the call asked for: the same on its own span and on those of its attempts. */
+function requestAttributes({ exchange }: End): Attributes {
+  const { family, call } = exchange;
+  return {
+    'gen_ai.operation.name': operationNames[family] ?? 'chat',
+    'gen_ai.request.model': call?.model,
+    'gen_ai.request.stream': call?.stream,
+    'gen_ai.request.max_tokens': call?.outputLimit,
+    'gen_ai.request.choice.count': call && call.candidates > 1 ? call.candidates : undefined,
+  };
+}
+
+function usageAttributes(end: End): Attributes {
+  if (end.type !== 'answered' && end.type !== 'failed') return {};
+  const { usage } = end.charge;
+  return {
+    'gen_ai.usage.input_tokens': usage.input,
+    'gen_ai.usage.output_tokens': usage.output,
+    'gen_ai.usage.cache_read.input_tokens': usage.cacheRead,
+    'gen_ai.usage.cache_write.input_tokens': usage.cacheWrite5m === undefined && usage.cacheWrite1h === undefined ? undefined : (usage.cacheWrite5m ?? 0) + (usage.cacheWrite1h ?? 0),
+    'gen_ai.usage.reasoning.output_tokens': usage.reasoning,
+  };
+}
+
+function attemptAttributes({ target, number, firstEventAfter, error, status }: Attempt): Attributes {
+  return {
+    'gen_ai.provider.name': providerNames[target.provider.name] ?? target.provider.name,
+    'gen_ai.response.model': target.model.upstream,
+    'gen_ai.response.time_to_first_chunk': firstEventAfter === undefined ? undefined : firstEventAfter / 1000,
+    'http.response.status_code': status,
+    'tollgate.attempt': number,
+    'error.type': error?.code,
+  };
+}
+
+const headersOf = {
+  get: (headers: End['exchange']['headers'], name: string): string | string[] | undefined => headers[name],
+  keys: (headers: End['exchange']['headers']): string[] => Object.keys(headers),
+};
+
+function traceEnd(tracer: Tracer, end: End, parent: Context): void {
+  const { exchange, attempts, duration } = end;
+  const error = end.type === 'replayed' ? undefined : end.error;
+  const status = end.type === 'replayed' ? end.replay.status : (error?.status ?? 200);
+  const asked = requestAttributes(end);
+  const { receivedAt, startedAt, method, path } = exchange;
+  const server = { 'http.request.method': method, 'url.path': path, 'http.response.status_code': status, 'tollgate.call': exchange.id, 'tollgate.outcome': end.type === 'answered' ? end.outcome : end.type };
+  const span = tracer.startSpan(`${method} ${path}`, { kind: SpanKind.SERVER, startTime: receivedAt, attributes: { ...asked, ...server, ...usageAttributes(end), 'error.type': error?.code } }, parent);
+  if (error) span.setStatus({ code: SpanStatusCode.ERROR, message: error.message });
+  const within = trace.setSpan(parent, span);
+  for (const attempt of attempts) {
+    const began = receivedAt + (attempt.startedAt - startedAt);
+    const last = attempt === attempts.at(-1);
+    const attributes = { ...asked, ...attemptAttributes(attempt), ...(last ? usageAttributes(end) : {}) };
+    const child = tracer.startSpan(`${asked['gen_ai.operation.name']} ${attempt.target.model.upstream}`, { kind: SpanKind.CLIENT, startTime: began, attributes }, within);
+    if (attempt.error) child.setStatus({ code: SpanStatusCode.ERROR, message: attempt.error.message });
+    child.end(began + (attempt.duration ?? 0));
+  }
+  span.end(receivedAt + duration);
+}
+
+export const opentelemetry = definePlugin({
+  name: 'opentelemetry',
+  options: z.strictObject({}),
+  apply({ hooks }) {
+    const tracer = trace.getTracer('tollgate');
+    hooks.observe.tapPromise('opentelemetry', async (end) => {
+      traceEnd(tracer, end, propagation.extract(context.active(), end.exchange.headers, headersOf));
+    });
+  },
+});
