@@ -22,13 +22,17 @@ export function answerHead({ attempt, call, grant }: Routed, losses: readonly Lo
   };
 }
 
+/** Seconds after which a client may come again that called too often, where nobody knows better. */
+const usualPause = 5;
+
 /** How a client is told whether to come again, beside the body its protocol has for the error. */
 function errorHead(error: GatewayError): Record<string, string> {
+  const retryAfter = error.details.retryAfter ?? (error.code === 'rate_limited' ? usualPause : undefined);
   return {
     ...error.details.headers,
     'content-type': 'application/json',
     ...(error.retry ? {} : { 'x-should-retry': 'false' }),
-    ...(error.details.retryAfter === undefined ? {} : { 'retry-after': String(error.details.retryAfter) }),
+    ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }),
   };
 }
 

@@ -120,6 +120,7 @@ async function tryTargets(core: Core, planned: Planned, grant: Grant, client: Cl
   }
   if (!failure) throw new GatewayError('model_not_found', 'No provider was left for this call.', { param: 'model' });
   await meter(failure);
+  client.reply.head(200, { ...grant.headers, 'x-tollgate-attempts': String(attempts.length) });
   sendError(client.reply, protocol, failure.error, client.match, call);
   return failure;
 }

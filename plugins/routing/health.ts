@@ -69,8 +69,8 @@ class Ward {
     }
     const report = this.#reports.get(attempt);
     this.#reports.delete(attempt);
-    // What was not let in tells nothing.
-    if (!report && attempt.firstEventAfter === undefined) return;
+    // What was not let in tells nothing, nor what no vendor was asked for.
+    if (!report && attempt.status === undefined) return;
     this.#judge(attempt, id, report);
   }
 

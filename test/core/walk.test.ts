@@ -235,7 +235,7 @@ describe('fallback', () => {
     const failing = (seconds: string): Behaviour => async () => ({ status: 500, headers: { 'retry-after': seconds }, body: '' });
     const started = await gateway([open(), vendor('first', failing('7'))(), vendor('second', failing('9'))()]);
     const response = await call(started);
-    expect([response.status, response.headers.get('retry-after'), response.headers.get('x-should-retry')]).toEqual([503, '7', 'false']);
+    expect([response.status, response.headers.get('retry-after'), response.headers.get('x-should-retry'), response.headers.get('x-tollgate-attempts')]).toEqual([503, '7', 'false', '2']);
     expect(await onlyEnd(started)).toMatchObject({ type: 'failed', charge: { cost: 0n, basis: 'none' } });
   });
 
