@@ -1,5 +1,5 @@
 /** What only a reply says: why it ended, what it stands on, what it cost. */
-import { everywhere, has, holds, mentions, type ByWire, type Capability, type Check } from '../capability.ts';
+import { all, everywhere, has, holds, mentions, type ByWire, type Capability, type Check } from '../capability.ts';
 import { conversation } from '../spelling.ts';
 import { hear, isObject, type Json } from '../../support/listen.ts';
 import { wires, type Wire } from '../../support/replaying-vendor.ts';
@@ -78,7 +78,10 @@ export const replies: readonly Capability[] = [
       responses: { code: { language: 'python', source: 'print(42)', output: '42\n' }, text: 'It is 42.' },
       'generate-content': { code: { language: 'PYTHON', source: 'print(42)', output: '42\n' }, text: 'It is 42.' },
     },
-    shown: { responses: holds({ type: 'code_interpreter_call', code: 'print(42)' }), 'generate-content': holds({ executableCode: { code: 'print(42)' } }) },
+    shown: {
+      responses: holds({ type: 'code_interpreter_call', code: 'print(42)', outputs: [{ type: 'logs', logs: '42\n' }] }),
+      'generate-content': all(holds({ executableCode: { code: 'print(42)' } }), holds({ codeExecutionResult: { output: '42\n' } })),
+    },
     shownInstead: { 'chat-completions': mentions('It is 42.'), messages: mentions('It is 42.') },
   },
   {
