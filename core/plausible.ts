@@ -4,6 +4,7 @@
  * they would favour, and the call is charged by our own estimate of them instead.
  */
 import { outputBound } from './bound.ts';
+import type { Block, CanonicalRequest } from './canonical/request.ts';
 import type { Usage } from './canonical/usage.ts';
 import type { Routed } from './exchange.ts';
 import type { Progress } from './tally.ts';
@@ -37,14 +38,33 @@ export function believe(exchange: Routed, { usage, deliveredBytes, images, regre
   };
 }
 
-function isInputFalse({ input, toolPrompt, webSearches }: Usage, { call, attempt }: Routed): boolean {
+function isInputFalse({ input }: Usage, exchange: Routed): boolean {
   if (input === undefined) return false;
-  const { textBytes, images, mediaBytes } = call.size;
-  const { capabilities, contextLength } = attempt.target.model;
+  const { textBytes, images, mediaBytes } = exchange.call.size;
+  const { capabilities, contextLength } = exchange.attempt.target.model;
   const bytes = textBytes + mediaBytes + images * capabilities.imageTokens;
-  const usesTools = (toolPrompt ?? 0) > 0 || (webSearches ?? 0) > 0;
-  const most = Math.max(bytes + allowance, usesTools ? contextLength * mostReadings : 0);
-  return input > most || (input === 0 && bytes > 0);
+  if (input === 0) return bytes > 0;
+  return input > bytes + allowance && input > contextLength * readingsOf(exchange);
+}
+
+/** How often a vendor may read the whole context: not at all beyond the bytes where all it was given stands in them. */
+function readingsOf(exchange: Routed): number {
+  let request: CanonicalRequest;
+  try {
+    request = exchange.canonical();
+  } catch {
+    // The vendor understood what no other protocol could be told: there is no saying what it fetched.
+    return mostReadings;
+  }
+  const { tools = [], turns } = request;
+  if (tools.some(({ type }) => type === 'hosted')) return mostReadings;
+  return turns.some(({ blocks }) => blocks.some(isElsewhere)) ? 1 : 0;
+}
+
+/** Whether a part has to be fetched, by whoever answers. */
+function isElsewhere(block: Block): boolean {
+  if (block.type === 'tool-result') return block.content.some((each) => each.type === 'media' && isElsewhere(each));
+  return block.type === 'foreign' || (block.type === 'media' && (block.source.type === 'url' || block.source.type === 'file'));
 }
 
 function isOutputFalse({ output }: Usage, { call, attempt }: Routed, delivered: boolean): boolean {

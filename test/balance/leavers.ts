@@ -1,7 +1,6 @@
 /** A gateway before a vendor that streams slowly and keeps a record of each call, for clients that leave in the middle. */
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ProviderOptions } from '../../core/provider.ts';
 import { bearer } from '../../plugins/auth/bearer.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
@@ -48,6 +47,8 @@ async function slowVendor(pause: number): Promise<{ vendor: ScriptedVendor; call
   return { vendor, calls };
 }
 
+export type OnAbort = NonNullable<Parameters<typeof openai>[0]>['onAbort'];
+
 export interface Leavers {
   readonly gateway: TestGateway;
   readonly calls: readonly Sent[];
@@ -59,7 +60,7 @@ export interface Leavers {
   close(): Promise<void>;
 }
 
-export async function leavers(onAbort: ProviderOptions['onAbort'], pause = 3): Promise<Leavers> {
+export async function leavers(onAbort: OnAbort, pause = 3): Promise<Leavers> {
   const folder = temporaryFolder();
   const { vendor, calls } = await slowVendor(pause);
   const gateway = await startGateway({

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { chargeFor } from '../../core/charge.ts';
-import type { Charge, Usage } from '../../core/index.ts';
+import type { CanonicalRequest, Charge, Usage } from '../../core/index.ts';
 import { worstCost } from '../../core/money.ts';
 import { Tally } from '../../core/tally.ts';
 import { target } from '../balance/targets.ts';
@@ -34,7 +34,38 @@ describe('figures that can be true', () => {
 
   it('may be more than the bytes by what a vendor adds of its own', () => {
     expect(charged([{ input: bytes + 400, output: 4 }])).toMatchObject({ usage: { input: bytes + 400 }, suspect: false });
-    expect(charged([{ input: 50_000, toolPrompt: 49_000, output: 4 }])).toMatchObject({ usage: { input: 50_000 }, suspect: false });
+  });
+});
+
+describe('a call that brings in more than its bytes', () => {
+  const [turn] = exchange.canonical().turns;
+  const asking = (more: Partial<CanonicalRequest>, input: number): boolean => {
+    const tally = new Tally();
+    tally.read({ type: 'usage', usage: { input, output: 4 } });
+    return chargeFor('completed', { ...exchange, canonical: () => ({ ...exchange.canonical(), ...more }) }, tally).suspect;
+  };
+  const { contextLength } = house.model;
+
+  it('is believed up to a context where a part is to be fetched', () => {
+    const document = { type: 'media', kind: 'document', source: { type: 'url', url: 'https://example.com/a.pdf' } } as const;
+    const turns = [{ ...turn, role: 'user' as const, blocks: [document] }];
+    expect([asking({ turns }, contextLength), asking({ turns }, contextLength + 1), asking({}, contextLength)]).toEqual([false, true, true]);
+  });
+
+  it('is believed up to some contexts where the vendor has tools of its own', () => {
+    const tools = [{ type: 'hosted', protocol: 'plain', kind: 'web-search', value: {} } as const];
+    expect([asking({ tools }, contextLength * 8), asking({ tools }, contextLength * 8 + 1)]).toEqual([false, true]);
+  });
+});
+
+describe('a call that cannot be read but by its own vendor', () => {
+  it('is charged all the same', () => {
+    const tally = new Tally();
+    tally.read({ type: 'usage', usage: { input: 20_000, output: 4 } });
+    const unreadable = (): never => {
+      throw new Error('no other protocol has a word for it');
+    };
+    expect(chargeFor('completed', { ...exchange, canonical: unreadable }, tally)).toMatchObject({ usage: { input: 20_000 }, suspect: false });
   });
 });
 
@@ -79,12 +110,11 @@ const anyUsage = fc.record({ input: figure, output: figure, cacheRead: figure, r
 describe('whatever a vendor tells', () => {
   it('costs something, and no more than a model can cost for so many bytes', () => {
     const most = worstCost({ input: bytes + 4096, output: house.model.outputLimit + 4096, candidates: 1 }, house.price);
-    const withTools = worstCost({ input: house.model.contextLength * 8, output: house.model.outputLimit + 4096, candidates: 1 }, house.price);
     fc.assert(
       fc.property(fc.array(anyUsage, { maxLength: 4 }), fc.constantFrom('completed' as const, 'aborted' as const), (figures, outcome) => {
         const { cost } = charged(figures, 'hello there', outcome);
         expect(cost).toBeGreaterThan(0n);
-        expect(cost).toBeLessThanOrEqual(figures.some(({ webSearches = 0 }) => webSearches > 0) ? withTools : most);
+        expect(cost).toBeLessThanOrEqual(most);
       }),
       { numRuns: 500 },
     );

@@ -1,12 +1,11 @@
 /** Clients that leave: at once the vendor is let go of, or read on for its figures where its provider says so; each call is settled once. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { ProviderOptions } from '../../core/provider.ts';
 import { expectSound } from '../contract/books.ts';
-import { leavers, words, type Leavers } from '../balance/leavers.ts';
+import { leavers, words, type Leavers, type OnAbort } from '../balance/leavers.ts';
 
 let house: Leavers;
 
-async function open(onAbort: ProviderOptions['onAbort'], pause?: number): Promise<Leavers> {
+async function open(onAbort: OnAbort, pause?: number): Promise<Leavers> {
   house = await leavers(onAbort, pause);
   return house;
 }
