@@ -6,6 +6,7 @@
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { definePlugin, GatewayError, type Attempt, type Target } from '../../core/index.ts';
+import { gauge } from '../shared/metric.ts';
 import { PerTarget } from '../shared/routing/per-target.ts';
 import { stages } from '../shared/routing/ranking.ts';
 import { Condition, type Report } from './health/condition.ts';
@@ -102,8 +103,10 @@ class Ward {
 export const health = definePlugin({
   name: 'health',
   options,
-  apply({ hooks, logger, resource }, settings) {
+  apply({ hooks, logger, metrics, resource }, settings) {
+    const breakers = gauge(metrics, 'tollgate_breaker_state', '1 while a target fails and is not asked, 0 since it answers again.', 'max', ['provider', 'model']);
     const onChange = ({ provider: { name, credential }, model }: Target, open: boolean): void => {
+      breakers.set({ provider: name, model: model.id }, open ? 1 : 0);
       logger.warn({ provider: name, credential, model: model.id }, open ? 'a target fails: it is not asked for the moment' : 'a target answers again');
     };
     let ward = new Ward(settings, onChange);
