@@ -28,6 +28,16 @@ export class Calls {
     return new Promise((resolve) => void this.#idle.push(resolve));
   }
 
+  /** Ends every call that has taken longer than so many milliseconds, with an error in its own protocol. */
+  endOlderThan(milliseconds: number): void {
+    const now = performance.now();
+    for (const { cancellation, startedAt } of this.#running) {
+      // They stand in the order they came in.
+      if (now - startedAt < milliseconds) return;
+      cancellation.cancel(new GatewayError('timeout', `The call was ended after ${milliseconds / 1000} s, the longest that this gateway lets one take.`));
+    }
+  }
+
   /** Ends every call that still runs with an error in its own protocol; what was delivered is settled. */
   stop(): void {
     for (const { cancellation } of this.#running) {

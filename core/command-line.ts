@@ -26,21 +26,33 @@ async function start(): Promise<void> {
   const config = await loadConfig(configFile());
   const { workers } = config.server;
   if (workers > 1 && cluster.isPrimary) return superviseWorkers(workers);
-  const service = await serve(config, createLogger());
+  const logger = createLogger();
+  let service: Service | undefined;
+  // Heard from the start, since it would end a process that does not listen for it.
+  process.on('SIGHUP', () => void service?.reload());
+  const serving = await serve(config, logger);
+  service = serving;
   const speaks = cluster.isPrimary || isFirstWorker();
   let stopping = false;
   const stop = async (): Promise<void> => {
     if (stopping) process.exit(1);
     stopping = true;
     if (speaks) print('Stopping: calls that run may finish. Press Ctrl-C again to stop at once.');
-    await service.stop();
-    process.exit(0);
+    await serving.stop();
+    process.exit();
   };
-  process.on('SIGINT', () => void stop());
+  // A terminal tells a worker of Ctrl-C and so does the process that started it: once is enough.
+  process.on('SIGINT', () => void (cluster.isPrimary && stop()));
   process.on('SIGTERM', () => void stop());
-  process.on('SIGHUP', () => void service.reload());
+  // Nobody knows what state this leaves things in: calls that run may finish, and another process takes over.
+  process.on('uncaughtException', (error) => {
+    logger.fatal({ error }, 'the gateway stops: something failed that nothing was there to catch');
+    process.exitCode = 1;
+    if (!stopping) void stop();
+  });
   // From here on someone may rely on it: signals are heard before it says that it is ready.
-  if (speaks) print(banner(service, performance.now() - began));
+  if (speaks) print(banner(serving, performance.now() - began));
+  else logger.info({ worker: Number(process.env['TOLLGATE_WORKER']) }, 'a worker is ready');
   tellReady();
   flushCompileCache();
   releaseSoon();

@@ -2,21 +2,25 @@
  * The configuration: one TypeScript file whose imports are the inventory. Reading it is checking it: a wrong
  * option is told with the file, the plugin, the option and what there is instead, before anything runs.
  */
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
+import { faultsOf } from './options.ts';
 import { pluginInterface, type Plugin, type PluginEntry } from './plugin.ts';
 import { meanRunningCopy } from './running-copy.ts';
 
 const seconds = (fallback: number) => z.number().positive().default(fallback).transform((value) => value * 1000);
 
-const settingsSchema = z.strictObject({
+export const settingsSchema = z.strictObject({
   server: z
     .strictObject({
       host: z.string().default('127.0.0.1'),
       port: z.int().min(0).max(65_535).default(8787),
       /** Bytes of a request body at most. */
       bodyLimit: z.int().positive().default(32 * 1024 * 1024),
+      /** Bytes of the bodies of all calls that run; who comes with more is told to come again. */
+      bodiesLimit: z.int().positive().default(512 * 1024 * 1024),
       /** Seconds that running calls are given to finish when the gateway stops. */
       drain: seconds(30),
       /** Connections open at once at most; more are turned away. */
@@ -26,6 +30,7 @@ const settingsSchema = z.strictObject({
       /** Processes that share the port; several where one core is not enough. */
       workers: z.int().min(1).max(256).default(1),
     })
+    .refine(({ bodyLimit, bodiesLimit }) => bodyLimit <= bodiesLimit, 'bodiesLimit must not be smaller than bodyLimit')
     .prefault({}),
   /** Where the ledger and what else has to last is kept. */
   dataFolder: z.string().default('./data'),
@@ -45,6 +50,8 @@ const settingsSchema = z.strictObject({
       keepAlive: seconds(15),
       /** That a client may take nothing of what it is sent; then it has left. */
       write: seconds(60),
+      /** From a call's head to its end, however much still comes. */
+      call: seconds(3600),
     })
     .prefault({}),
   plugins: z.array(z.custom<PluginEntry>((entry) => !entry || isPlugin(entry), 'has to be a plugin (call its factory: `name()`, not `name`) or falsy')),
@@ -88,7 +95,7 @@ function interfaceFault({ name, interface: made }: Plugin): string | undefined {
 /** Checks what a configuration file exports. Throws a `ConfigError` that lists every fault. */
 export function checkConfig(input: unknown, file: string): Config {
   const checked = settingsSchema.safeParse(input);
-  if (!checked.success) throw new ConfigError(`${file}: ${z.prettifyError(checked.error)}`);
+  if (!checked.success) throw new ConfigError(`${file}: ${faultsOf(settingsSchema, checked.error)}`);
   const { plugins, ...settings } = checked.data;
   const present = plugins.filter((entry) => isPlugin(entry));
   const repeated = present.find(({ name }, index) => present.findIndex((other) => other.name === name) < index);
@@ -98,9 +105,19 @@ export function checkConfig(input: unknown, file: string): Config {
   return { ...settings, file, dataFolder: resolve(settings.dataFolder), plugins: present };
 }
 
-/** The configuration file: `TOLLGATE_CONFIG`, or `gateway.config.ts` in the working folder. */
+/** The names a configuration goes by where none is named. */
+const usualNames = ['gateway.config.ts', 'gateway.config.js', 'gateway.config.mjs'] as const;
+
+/** The configuration file: `TOLLGATE_CONFIG`, or the first of the usual ones that is in the working folder. */
 export function configFile(): string {
-  return resolve(process.env['TOLLGATE_CONFIG'] ?? 'gateway.config.ts');
+  return resolve(process.env['TOLLGATE_CONFIG'] ?? usualNames.find((name) => existsSync(name)) ?? usualNames[0]);
+}
+
+/** What kept a file from being loaded, and where in it, if it could not even be read as a program. */
+function loadFault(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const line = error instanceof SyntaxError ? /^file:\/\/\S+?(?:\?\S*?)?:(\d+)\n/.exec(error.stack ?? '')?.[1] : undefined;
+  return line === undefined ? error.message : `line ${line}: ${error.message}`;
 }
 
 let readings = 0;
@@ -111,6 +128,7 @@ let readings = 0;
  * is one core whoever wrote a plugin.
  */
 export async function loadConfig(path: string): Promise<Config> {
+  if (!existsSync(path)) throw new ConfigError(`${path}: there is no such file; "tollgate init" writes one, and TOLLGATE_CONFIG names another`);
   meanRunningCopy();
   const address = pathToFileURL(path);
   readings += 1;
@@ -119,7 +137,7 @@ export async function loadConfig(path: string): Promise<Config> {
   try {
     module = await import(address.href);
   } catch (error) {
-    throw new ConfigError(`${path}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    throw new ConfigError(`${path}: ${loadFault(error)}`, { cause: error });
   }
   if (typeof module !== 'object' || module === null || !('default' in module)) throw new ConfigError(`${path}: it has to export its configuration as default`);
   return checkConfig(module.default, path);

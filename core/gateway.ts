@@ -1,9 +1,10 @@
 /** A gateway put together from its configuration: plugins applied, hooks made ready, and let go of again. */
 import { join } from 'node:path';
 import type { Logger } from 'pino';
+import { Bodies } from './bodies.ts';
 import { Calls } from './calls.ts';
 import { Catalog } from './catalog.ts';
-import type { Config } from './config.ts';
+import { ConfigError, type Config } from './config.ts';
 import { watchListing } from './discovery.ts';
 import { createDispatcher } from './dispatch.ts';
 import { createHooks, type CoreHooks } from './hooks.ts';
@@ -29,7 +30,7 @@ export interface Core {
   /** The calls it is answering. */
   readonly calls: Calls;
   readonly logger: Logger;
-  readonly bodyLimit: number;
+  readonly bodies: Bodies;
   /** Where files of a form are kept while it is read. */
   readonly uploadFolder: string;
   /** Milliseconds of silence after which a stream shows a sign of life. */
@@ -41,7 +42,7 @@ export interface Core {
   /** Whether a call is refused where a target would lose a part of it. */
   readonly rejectsLoss: boolean;
   /** Milliseconds a vendor has to the first event of its reply. */
-  firstEventTimeout(stream: boolean): number;
+  firstEventTimeout(stream: boolean, provider: Provider): number;
   /** Who serves a model, spoken to in the client's own protocol where the provider knows it. */
   readonly targetsFor: FindTargets;
 }
@@ -58,7 +59,7 @@ export interface Gateway extends Core {
   close(): Promise<void>;
 }
 
-/** Applies the plugins in their order. Throws a `PluginError` naming the one that failed. */
+/** Applies the plugins in their order. Throws a `ConfigError` naming the file, and the one that failed. */
 export function createGateway(config: Config, logger: Logger): Gateway {
   const hooks = createHooks();
   const protocols = new Registry<Protocol>('protocol');
@@ -79,16 +80,17 @@ export function createGateway(config: Config, logger: Logger): Gateway {
   const core: Core = {
     hooks, protocols, routes, commands, readiness, catalog, logger, targetsFor,
     calls: new Calls(),
-    bodyLimit: config.server.bodyLimit,
+    bodies: new Bodies(config.server),
     uploadFolder: join(config.dataFolder, 'uploads'),
     keepAliveEvery: config.timeouts.keepAlive,
     longestStall: config.timeouts.write,
     trustedProxies: config.server.trustedProxies,
     rejectsLoss: config.loss === 'reject',
-    firstEventTimeout: (stream) => (stream ? config.timeouts.firstEvent : config.timeouts.reply),
+    firstEventTimeout: (stream, { patience }) => (stream ? (patience?.firstEvent ?? config.timeouts.firstEvent) : (patience?.reply ?? config.timeouts.reply)),
   };
 
   const operatorDoors = new Set<Door>();
+  let ending: NodeJS.Timeout | undefined;
 
   /** A reload finds the listener open, and puts its own routes behind it once all of it is ready. */
   async function openOperatorDoor(address: { readonly host: string; readonly port: number }): Promise<string> {
@@ -114,7 +116,7 @@ export function createGateway(config: Config, logger: Logger): Gateway {
       example: (line) => void examples.push(line),
       discover: (provider, source) => watchListing(hooks, catalog, provider, source, pluginLogger),
     };
-    applyPlugin(plugin, host);
+    applyPlugin(plugin, host, config.file);
   }
   hooks.dispatch.tapPromise({ name: 'proxy', stage: Number.MAX_SAFE_INTEGER }, dispatcher.dispatch);
 
@@ -125,8 +127,10 @@ export function createGateway(config: Config, logger: Logger): Gateway {
       await hooks.ready.promise();
       freezeTaps(hooks);
       for (const door of operatorDoors) door.serve(core);
+      ending = setInterval(() => core.calls.endOlderThan(config.timeouts.call), 1000).unref();
     },
     async close() {
+      clearInterval(ending);
       await hooks.close.promise();
       await resources.release();
       await dispatcher.close();
@@ -134,10 +138,11 @@ export function createGateway(config: Config, logger: Logger): Gateway {
   };
 }
 
-function applyPlugin(plugin: Plugin, host: Host): void {
+function applyPlugin(plugin: Plugin, host: Host, file: string): void {
   try {
     plugin.apply(host);
   } catch (error) {
-    throw error instanceof PluginError ? error : new PluginError(plugin.name, error instanceof Error ? error.message : String(error), error);
+    const told = error instanceof PluginError ? error : new PluginError(plugin.name, error instanceof Error ? error.message : String(error), error);
+    throw new ConfigError(`${file}: ${told.message}`, { cause: told });
   }
 }

@@ -2,7 +2,7 @@
  * The socket behind a door: Node's HTTP server, within limits on what a client may take up before it is known who
  * it is, and without WebSockets.
  */
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
 
@@ -11,6 +11,9 @@ import type { Logger } from 'pino';
  * connection that waits for its next request, shorter than a load balancer's.
  */
 const limits = { headersTimeout: 15_000, requestTimeout: 120_000, keepAliveTimeout: 75_000, connectionsCheckingInterval: 5000, maxHeaderSize: 32 * 1024 };
+
+/** Java's client offers HTTP/2 by the same header with every request, and is served as if it had not. */
+const isWebSocket = ({ headers }: IncomingMessage): boolean => /websocket/i.test(headers.upgrade ?? '');
 const longestConnection = 10_000;
 
 export interface Address {
@@ -22,7 +25,7 @@ export interface Address {
 
 /** Listens; rejects where the address is taken. */
 export async function listen({ host, port, maxConnections }: Address, answer: RequestListener, logger: Logger): Promise<Server> {
-  const server = createServer(limits, answer);
+  const server = createServer({ ...limits, shouldUpgradeCallback: isWebSocket }, answer);
   server.maxRequestsPerSocket = longestConnection;
   if (maxConnections !== undefined) server.maxConnections = maxConnections;
   server.on('upgrade', (_request, socket) => refuseUpgrade(socket));

@@ -5,6 +5,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { createRequire, findPackageJSON } from 'node:module';
+import { basename } from 'node:path';
 import type * as Semver from 'semver';
 import { z } from 'zod';
 
@@ -18,8 +19,9 @@ function read(file: string): z.output<typeof packageSchema> {
 
 /** Passed the module that asks. Throws where its package works with other versions than this one. */
 export function checkPeer(module: string | undefined): void {
-  const file = module === undefined ? undefined : findPackageJSON('..', module);
-  if (file === undefined || fitting.has(file)) return;
+  const file = module === undefined ? undefined : findPackageJSON(module);
+  // Where there is none, Node names a folder.
+  if (file === undefined || basename(file) !== 'package.json' || fitting.has(file)) return;
   const { name = file, peerDependencies } = read(file);
   const range = peerDependencies?.['tollgate'];
   if (range !== undefined) checkRange(name, range);
@@ -29,7 +31,7 @@ export function checkPeer(module: string | undefined): void {
 function checkRange(name: string, range: string): void {
   // Read when it is wanted, and while a module is resolved, which cannot wait: most gateways have no plugins of others.
   const semver: typeof Semver = require('semver');
-  const { version = '' } = read(findPackageJSON('..', import.meta.url) ?? '');
+  const { version = '' } = read(findPackageJSON(import.meta.url) ?? '');
   // A peer may also be a path or a tag, which says nothing of versions.
   if (semver.validRange(range) === null || semver.satisfies(version, range, { includePrerelease: true })) return;
   throw new Error(`the package "${name}" works with tollgate ${range}, and this is ${version}: install the version of it that was made for this one`);

@@ -10,6 +10,7 @@ import { LRUCache } from 'lru-cache';
 import { admitted } from './access.ts';
 import { Cancellation } from './cancellation.ts';
 import { clientAddress } from './client-address.ts';
+import type { Share } from './bodies.ts';
 import { arriveBy } from './dispatch.ts';
 import { GatewayError, toGatewayError } from './errors.ts';
 import type { Received } from './exchange.ts';
@@ -103,16 +104,23 @@ async function takeCall(core: Core, context: Koa.Context, protocol: Protocol, ma
   context.res.on('close', () => {
     if (!context.res.writableFinished) received.cancellation.cancel();
   });
-  const reply = new Reply(context.res, received.id, core.longestStall);
+  const reply = new Reply(context.res, received.id, core);
+  const share = core.bodies.share();
   core.calls.begin(received);
-  await walk(core, received, { protocol, match, reply, body: () => readCall(core, context, protocol) });
-  core.calls.end(received);
+  try {
+    await walk(core, received, { protocol, match, reply, body: () => readCall(core, context, protocol, share) });
+  } finally {
+    core.calls.end(received);
+    share.giveBack();
+  }
 }
 
 /** The body of a call: JSON, or a form where the protocol takes one. */
-async function readCall(core: Core, context: Koa.Context, protocol: Protocol): Promise<ReadBody> {
-  if (protocol.body === 'json' || !isUpload(context.req.headers)) return parseJson(await readBody(context.req, core.bodyLimit));
-  const form = await readUpload(context, core.bodyLimit, core.uploadFolder);
+async function readCall(core: Core, context: Koa.Context, protocol: Protocol, share: Share): Promise<ReadBody> {
+  if (protocol.body === 'json' || !isUpload(context.req.headers)) return parseJson(await share.read(context.req));
+  // How long a form is, its own files say only when it is there.
+  share.take(Math.min(Number(context.req.headers['content-length'] ?? Infinity), core.bodies.limit));
+  const form = await readUpload(context, core.bodies.limit, core.uploadFolder);
   return { text: JSON.stringify(form.fields), value: form };
 }
 
@@ -176,30 +184,6 @@ class Arrival implements Received {
   }
 }
 
-/** The whole body of a request. Throws before it holds more than `limit` bytes, and where the body is compressed. */
-async function readBody(request: IncomingMessage, limit: number): Promise<Buffer> {
-  const encoding = request.headers['content-encoding'] ?? 'identity';
-  if (encoding !== 'identity') throw new GatewayError('unsupported_media_type', `The body is sent as "${encoding}"; send it uncompressed.`);
-  if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let length = 0;
-    request.on('data', (chunk: Buffer) => {
-      length += chunk.length;
-      chunks.push(chunk);
-      if (length <= limit) return;
-      request.removeAllListeners('data').resume();
-      reject(tooLarge(limit));
-    });
-    request.on('end', () => resolve(Buffer.concat(chunks)));
-    request.on('error', (error) => reject(new GatewayError('client_gone', 'The client left before its request was complete.', { cause: error })));
-  });
-}
-
-function tooLarge(limit: number): GatewayError {
-  return new GatewayError('body_too_large', `The body is larger than the ${limit} bytes this gateway accepts.`);
-}
-
 function routesOf(core: Core, audience: Audience, pages: Pages): Router {
   const router = new Router();
   router.get('/healthz', (context) => {
@@ -222,6 +206,9 @@ function routesOf(core: Core, audience: Audience, pages: Pages): Router {
 
 async function sendRoute(core: Core, route: Route, context: Koa.Context, params: Record<string, string>): Promise<void> {
   const { status, headers = {}, body } = await answerRoute(core, route, context, params);
+  // A client that takes nothing of it must not keep its connection for ever.
+  context.res.setTimeout(core.longestStall);
+  if (core.calls.draining) context.res.shouldKeepAlive = false;
   context.status = status;
   context.set(headers);
   context.body = body;

@@ -35,6 +35,11 @@ async function openGateway(config: Config, logger: Logger): Promise<Gateway> {
   }
 }
 
+/** What of a new configuration has to wait for the next start, as it is called there. */
+function unchangeable(before: Config['server'], after: Config['server']): string[] {
+  return (['host', 'port', 'maxConnections', 'workers'] as const).filter((name) => before[name] !== after[name]).map((name) => `server.${name}`);
+}
+
 /** A configuration that was replaced goes with its last call. */
 async function leave(old: Gateway, logger: Logger): Promise<void> {
   try {
@@ -50,23 +55,28 @@ export async function serve(first: Config, logger: Logger): Promise<Service> {
   let config = first;
   let gateway = await openGateway(config, logger);
   const door = await openDoor(gateway, config.server);
-  const leaving = new Set<Promise<void>>();
+  /** Configurations that were replaced and still have calls, each with its end. */
+  const leaving = new Map<Gateway, Promise<void>>();
+  let stopping = false;
   const filesOf = (): string[] => [config.file, ...gateway.files];
-  const watcher = watchFiles(filesOf(), () => void reload());
+  const watcher = watchFiles(filesOf(), () => void reload(), logger);
 
   async function replace(): Promise<boolean> {
     try {
       const next = await loadConfig(config.file);
-      const { host, port } = config.server;
-      if (next.server.host !== host || next.server.port !== port) logger.warn(`the address stays ${host}:${port} until the next start`);
+      const opened = await openGateway(next, logger);
+      if (stopping) {
+        await opened.close();
+        return false;
+      }
+      const staying = unchangeable(first.server, next.server);
+      if (staying.length > 0) logger.warn(`${staying.join(', ')} will change with the next start`);
       const old = gateway;
-      gateway = await openGateway(next, logger);
+      gateway = opened;
       config = next;
       door.serve(gateway);
       watcher.watch(filesOf());
-      const left = leave(old, logger);
-      leaving.add(left);
-      void left.then(() => leaving.delete(left));
+      leaving.set(old, leave(old, logger).then(() => void leaving.delete(old)));
       logger.info('the configuration was read again');
       return true;
     } catch (error) {
@@ -93,15 +103,17 @@ export async function serve(first: Config, logger: Logger): Promise<Service> {
     examples: gateway.examples,
     reload,
     async stop() {
+      stopping = true;
       watcher.close();
-      await waiting;
-      gateway.calls.draining = true;
+      // Calls of configurations that were replaced have the same right to their end.
+      const all = [gateway, ...leaving.keys()].map(({ calls }) => calls);
+      for (const calls of all) calls.draining = true;
       const closed = door.close();
-      await within(gateway.calls.idle(), config.server.drain);
-      gateway.calls.stop();
+      await within(Promise.all(all.map((calls) => calls.idle())), config.server.drain);
+      for (const calls of all) calls.stop();
       await within(closed, longestEnd);
       door.cut();
-      await within(Promise.all(leaving), longestEnd);
+      await within(Promise.all([running, ...leaving.values()]), longestEnd);
       await gateway.close();
     },
   };

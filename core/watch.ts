@@ -4,6 +4,7 @@
  */
 import { statSync, watch, type FSWatcher } from 'node:fs';
 import { dirname } from 'node:path';
+import type { Logger } from 'pino';
 
 /** Milliseconds of quiet after a change: a file is often written in several steps. */
 const quiet = 100;
@@ -21,7 +22,7 @@ export interface FileWatcher {
 }
 
 /** Calls `onChange` after one or several of the files changed. */
-export function watchFiles(files: readonly string[], onChange: () => void): FileWatcher {
+export function watchFiles(files: readonly string[], onChange: () => void, logger: Logger): FileWatcher {
   const states = new Map<string, string | undefined>();
   const folders = new Map<string, FSWatcher>();
   let timer: NodeJS.Timeout | undefined;
@@ -42,6 +43,16 @@ export function watchFiles(files: readonly string[], onChange: () => void): File
     timer = setTimeout(look, quiet).unref();
   }
 
+  /** A folder that cannot be watched (the system's watches are used up, say) keeps nobody from serving: SIGHUP is left. */
+  function watchFolder(folder: string): void {
+    const failed = (error: unknown): void => logger.warn({ error, folder }, 'changes here are not seen; send SIGHUP after one');
+    try {
+      folders.set(folder, watch(folder, { persistent: false }, lookSoon).on('error', failed));
+    } catch (error) {
+      failed(error);
+    }
+  }
+
   function follow(next: readonly string[]): void {
     const wanted = new Set(next.map((file) => dirname(file)));
     for (const [folder, watcher] of folders) {
@@ -49,7 +60,7 @@ export function watchFiles(files: readonly string[], onChange: () => void): File
       watcher.close();
       folders.delete(folder);
     }
-    for (const folder of wanted) if (!folders.has(folder)) folders.set(folder, watch(folder, { persistent: false }, lookSoon));
+    for (const folder of wanted) if (!folders.has(folder)) watchFolder(folder);
     const before = new Map(states);
     states.clear();
     for (const file of next) states.set(file, before.get(file) ?? stateOf(file));

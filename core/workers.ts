@@ -51,7 +51,7 @@ export async function superviseWorkers(count: number): Promise<void> {
   answerScrapes();
   const pass = (signal: NodeJS.Signals) => (): void => {
     stopping ||= signal !== 'SIGHUP';
-    for (const worker of Object.values(cluster.workers ?? {})) worker?.process.kill(signal);
+    for (const worker of Object.values(cluster.workers ?? {})) worker?.process.kill(signal === 'SIGINT' ? 'SIGTERM' : signal);
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, pass(signal));
   const keep = async (number: number): Promise<void> => {

@@ -1,106 +1,41 @@
 /** A gateway that is changed and stopped while it works: nobody's call suffers from either. */
-import { rmSync, writeFileSync } from 'node:fs';
-import { request } from 'node:http';
-import { connect } from 'node:net';
+import { writeFileSync } from 'node:fs';
+import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { makeDataFolder, runVerb, startProcess, type RunningGateway } from '../support/process.ts';
-import { startVendor, type Vendor } from '../support/vendor/chat-completions.ts';
+import { modelOf, openOperated, until, wires, type Operated } from '../support/operated.ts';
+import type { RunningGateway } from '../support/process.ts';
 
-const folder = makeDataFolder();
-const file = join(folder, 'gateway.config.ts');
-const model = 'openai/gpt-4o-mini';
-const text = ['one ', 'two ', 'three ', 'four ', 'five'];
-const messages = [{ role: 'user', content: 'Hello there, who is it?' }];
+let operated: Operated;
+beforeAll(async () => void (operated = await openOperated()));
+afterEach(() => operated.reset());
+afterAll(() => operated.close());
 
-let vendor: Vendor;
-let key: string;
-let running: RunningGateway | undefined;
+const body = { model: modelOf['chat-completions'], messages: [{ role: 'user', content: 'Hello there, who is it?' }] };
 
-/** A configuration as an operator would write it; `server` and `plugins` are source text. */
-function configure(server = '', plugins = ''): void {
-  writeFileSync(file, `
-    import { defineConfig } from 'tollgate';
-    import { bearer } from 'tollgate/plugins/auth/bearer';
-    import { balance } from 'tollgate/plugins/meters/balance';
-    import { prometheus } from 'tollgate/plugins/operations/prometheus';
-    import { chatCompletions } from 'tollgate/plugins/protocols/chat-completions';
-    import { messages } from 'tollgate/plugins/protocols/messages';
-    import { demo } from 'tollgate/plugins/providers/demo';
-    import { openai } from 'tollgate/plugins/providers/openai';
-    export default defineConfig({
-      server: { port: Number(process.env.PORT), ${server} },
-      dataFolder: ${JSON.stringify(folder)},
-      plugins: [bearer(), chatCompletions(), messages(), openai(), balance(), prometheus(), ${plugins}],
-    });
-  `);
+function call(gateway: RunningGateway): Promise<Response> {
+  return operated.post(gateway, '/v1/chat/completions', body);
 }
 
-async function start(environment: Record<string, string> = {}): Promise<RunningGateway> {
-  running = await startProcess({ TOLLGATE_CONFIG: file, OPENAI_API_KEY: vendor.key, OPENAI_BASE_URL: vendor.url, ...environment });
-  return running;
-}
-
-function post({ url }: RunningGateway, body: object = {}, path = '/v1/chat/completions'): Promise<Response> {
-  return fetch(url + path, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'anthropic-version': '2023-06-01' },
-    body: JSON.stringify({ model, messages, ...body }),
-  });
-}
-
-/** Waits until it is so; a machine with much else to do may take its time. */
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  for (let left = 400; !(await isSo()); left -= 1) {
-    if (left === 0) throw new Error('it never came true');
-    await sleep(25);
-  }
-}
-
-async function hasModel(gateway: RunningGateway, id: string): Promise<boolean> {
-  return (await (await fetch(`${gateway.url}/v1/models`)).text()).includes(id);
-}
-
-/** A vendor's stream that waits in its middle until it is let go. */
-function heldStream(): () => void {
-  let letGo = (): void => undefined;
-  const hold = new Promise<void>((resolve) => (letGo = resolve));
-  vendor.script('gpt-4o-mini', { text, hold, holdAfter: 2 });
-  return letGo;
+async function hasModel({ url }: RunningGateway, id: string): Promise<boolean> {
+  return (await (await fetch(`${url}/v1/models`)).text()).includes(id);
 }
 
 async function expectCleanLedger(): Promise<void> {
-  const { code, output } = await runVerb(['audit', '--json'], { TOLLGATE_CONFIG: file, PORT: '0' });
-  expect([code, JSON.parse(output)]).toMatchObject([0, { ok: true }]);
+  expect(await operated.verb('audit')).toMatchObject({ ok: true, pending: 0 });
 }
-
-beforeAll(async () => {
-  vendor = await startVendor();
-  configure();
-  const { output } = await runVerb(['keys', 'create', '--credit', '5', '--json'], { TOLLGATE_CONFIG: file, PORT: '0' });
-  const made: { key: string } = JSON.parse(output);
-  key = made.key;
-});
-afterEach(async () => {
-  vendor.unscript();
-  if (running?.child.exitCode === null) await running.stop('SIGKILL');
-  configure();
-});
-afterAll(async () => {
-  await vendor.close();
-  rmSync(folder, { recursive: true, force: true });
-});
 
 describe('a configuration that changes', () => {
   it('is in service soon after its file was written, and a stream that runs stays with the old one', async () => {
-    const gateway = await start();
-    const letGo = heldStream();
-    const stream = await post(gateway, { stream: true });
-    expect(await hasModel(gateway, 'demo/echo')).toBe(false);
-    configure('', 'demo()');
-    await until(() => hasModel(gateway, 'demo/echo'));
-    configure('', 'demo(), openai.name && undefined');
+    operated.configure('', 'demo()');
+    const gateway = await operated.start();
+    const letGo = operated.hold();
+    const stream = await operated.stream(gateway);
+    operated.configure('bodyLimit: 500');
+    await until(async () => !(await hasModel(gateway, 'demo/echo')));
+    expect((await operated.post(gateway, '/v1/chat/completions', { ...body, user: 'a'.repeat(500) })).status).toBe(413);
     letGo();
     const sent = await stream.text();
     expect(sent).toContain('five');
@@ -108,27 +43,51 @@ describe('a configuration that changes', () => {
   });
 
   it('is read again on SIGHUP', async () => {
-    const gateway = await start();
-    configure('', 'demo()');
+    const gateway = await operated.start();
     gateway.child.kill('SIGHUP');
-    await until(() => hasModel(gateway, 'demo/echo'));
-    expect(gateway.printed()).toContain('the configuration was read again');
+    await until(() => gateway.printed().includes('the configuration was read again'));
+    expect((await call(gateway)).status).toBe(200);
   });
 
-  it('is refused where it is wrong, and the old one stays', async () => {
-    const gateway = await start();
-    configure('', 'balance({ fiel: 1 })');
+  it.each([
+    ['an option that is not there', 'balance({ fiel: 1 })', 'unknown option \\"fiel\\"'],
+    ['a text that is none', '((', 'gateway.config.ts'],
+    ['a plugin that does not start', "{ name: 'broken', interface: 1, apply: ({ hooks }) => hooks.ready.tapPromise('broken', async () => { throw new Error('out of luck'); }) }", 'out of luck'],
+  ])('is refused where it has %s, and the old one stays', async (_, plugins, told) => {
+    const gateway = await operated.start();
+    operated.configure('', plugins);
     await until(() => gateway.printed().includes('the new configuration is refused'));
-    expect(gateway.printed()).toContain('unknown option \\"fiel\\"');
-    expect((await post(gateway)).status).toBe(200);
+    expect(gateway.printed()).toContain(told);
+    expect((await call(gateway)).status).toBe(200);
+    operated.configure('', 'demo()');
+    await until(() => hasModel(gateway, 'demo/echo'));
+  });
+
+  it('names what has to wait for the next start', async () => {
+    const gateway = await operated.start();
+    operated.configure('maxConnections: 7, workers: 2');
+    await until(() => gateway.printed().includes('server.maxConnections, server.workers will change with the next start'));
+  });
+
+  it('has its data files read again when one of them changes', async () => {
+    const file = join(operated.folder, 'models.json');
+    const offer = (id: string): void => writeFileSync(file, JSON.stringify({ vendor: 'house', asOf: '2026-01-01', source: 'made up', models: [{ id, upstream: 'm', name: 'M', description: 'M.', created: '2026-01-01', contextLength: 1000, outputLimit: 100, input: ['text'], output: ['text'], free: true }] }));
+    offer('house/first');
+    const house = `{ name: 'house', env: { key: 'HOUSE_KEY', baseUrl: 'HOUSE_URL' }, baseUrl: 'http://127.0.0.1:9', endpoints: { 'chat-completions': '/' }, models: new URL(${JSON.stringify(pathToFileURL(file).href)}) }`;
+    operated.configure('', `defineProvider(${house})({ apiKey: 'k' })`);
+    const gateway = await operated.start();
+    expect(await hasModel(gateway, 'house/first')).toBe(true);
+    offer('house/second');
+    await until(() => hasModel(gateway, 'house/second'));
+    expect(await hasModel(gateway, 'house/first')).toBe(false);
   });
 
   it('fails no call while it changes again and again', async () => {
-    const gateway = await start();
+    const gateway = await operated.start();
     const changed = new AbortController();
     const statuses: number[] = [];
     const calling = Array.from({ length: 4 }, async () => {
-      while (!changed.signal.aborted) statuses.push((await post(gateway)).status);
+      while (!changed.signal.aborted) statuses.push((await call(gateway)).status);
     });
     for (let reload = 0; reload < 20; reload += 1) {
       gateway.child.kill('SIGHUP');
@@ -139,69 +98,112 @@ describe('a configuration that changes', () => {
     expect(statuses.length).toBeGreaterThan(20);
     expect(new Set(statuses)).toEqual(new Set([200]));
     expect(gateway.printed().split('the configuration was read again').length).toBeGreaterThan(3);
+    await gateway.stop('SIGTERM');
+    await expectCleanLedger();
   });
 });
 
 describe('a gateway that is told to stop', () => {
-  it('is not ready from then on, lets the stream that runs finish, settles it, and ends well', async () => {
-    const gateway = await start();
-    const letGo = heldStream();
-    const stream = await post(gateway, { stream: true });
+  it('is not ready from then on, lets the streams that run finish, settles them, and ends well', async () => {
+    const gateway = await operated.start();
+    const letGo = operated.hold();
+    const streams = await Promise.all(wires.map((wire) => operated.stream(gateway, wire)));
     const stopped = gateway.stop('SIGTERM');
     await until(() => fetch(`${gateway.url}/readyz`).then(({ ok }) => !ok, () => true));
     letGo();
-    expect(await stream.text()).toContain('[DONE]');
+    for (const stream of streams) expect(await stream.text()).toContain('five');
+    expect((await stopped).code).toBe(0);
+    await expectCleanLedger();
+  });
+
+  it('ends streams of a configuration that was replaced as it does its own', async () => {
+    operated.configure('', 'demo()');
+    const gateway = await operated.start();
+    operated.hold();
+    const stream = await operated.stream(gateway);
+    operated.configure('drain: 0.3');
+    await until(async () => !(await hasModel(gateway, 'demo/echo')));
+    const stopped = gateway.stop('SIGTERM');
+    expect(await stream.text()).toContain('The gateway is stopping');
     expect((await stopped).code).toBe(0);
     await expectCleanLedger();
   });
 
   it.each([
-    ['/v1/chat/completions', {}, /^data: \{"error":\{"message":"The gateway is stopping/],
-    ['/alpha/v1/messages', { max_tokens: 50 }, /^event: error\ndata: \{"type":"error","error":\{"type":"overloaded_error","message":"The gateway is stopping/],
-  ])('ends %s in its own words when it takes too long', async (path, more, words) => {
-    configure('drain: 0.3');
-    const gateway = await start();
-    heldStream();
-    const stream = await post(gateway, { stream: true, ...more }, path);
+    ['chat-completions', /^data: \{"error":\{"message":"The gateway is stopping/],
+    ['responses', /^event: (error|response\.failed)\ndata: .*The gateway is stopping/],
+    ['messages', /^event: error\ndata: \{"type":"error","error":\{"type":"overloaded_error","message":"The gateway is stopping/],
+    ['generate-content', /^data: \{"error":\{"code":503,"message":"The gateway is stopping/],
+  ] as const)('ends %s in its own words when it takes too long', async (wire, words) => {
+    operated.configure('drain: 0.3');
+    const gateway = await operated.start();
+    operated.hold();
+    const stream = await operated.stream(gateway, wire);
     const stopped = gateway.stop('SIGTERM');
     const sent = await stream.text();
-    expect(sent).toContain('one ');
-    expect(sent.trimEnd().split('\n\n').at(-1)).toMatch(words);
-    expect(sent).not.toMatch(/\[DONE\]|message_stop/);
+    expect(sent).toContain('data: {');
+    const blocks = sent.trimEnd().split(/\r?\n\r?\n/);
+    expect(blocks.filter((block) => block !== 'data: [DONE]').at(-1)).toMatch(words);
+    expect(sent).not.toMatch(/message_stop|response\.completed|"finishReason"/);
+    if (wire === 'chat-completions') expect(sent).not.toContain('[DONE]');
     expect((await stopped).code).toBe(0);
     await expectCleanLedger();
   });
-});
 
-describe('several workers', () => {
-  it('share the port and the ledger, are measured together, and are replaced when they die', async () => {
-    configure('workers: 2');
-    const gateway = await start();
-    const answers = await Promise.all(Array.from({ length: 20 }, () => post(gateway)));
-    expect(answers.every(({ status }) => status === 200)).toBe(true);
-    for (const answer of answers) await answer.arrayBuffer();
-    const counted = async (): Promise<string | undefined> => /tollgate_requests_total\{.*code="200"\} (\d+)/.exec(await (await fetch(`${gateway.url}/metrics`)).text())?.[1];
-    await until(async () => (await counted()) === '20');
-    const { code } = await gateway.stop('SIGTERM');
-    expect(code).toBe(0);
+  it('keeps no connection for another call once it stops', async () => {
+    const gateway = await operated.start();
+    const letGo = operated.hold();
+    const stream = await operated.stream(gateway);
+    operated.vendors.script('gpt-4o-mini', { text: 'late', delayHeaders: 1500 });
+    const agent = new Agent({ keepAlive: true });
+    const answered = new Promise<string | undefined>((resolve, reject) => {
+      const sending = request(`${gateway.url}/v1/chat/completions`, { agent, method: 'POST', headers: { authorization: `Bearer ${operated.key}` } }, (response) => resolve(response.resume().headers.connection));
+      sending.on('error', reject).end(JSON.stringify(body));
+    });
+    await sleep(500);
+    const stopped = gateway.stop('SIGTERM');
+    expect(await answered).toBe('close');
+    letGo();
+    await stream.text();
+    expect((await stopped).code).toBe(0);
+  });
+
+  it('because something failed that nothing caught, lets calls finish and says so by its exit code', async () => {
+    operated.configure('', "{ name: 'careless', interface: 1, apply: () => setTimeout(() => { throw new Error('nobody caught this'); }, 1500) }");
+    const gateway = await operated.start();
+    const letGo = operated.hold();
+    const stream = await operated.stream(gateway);
+    await until(() => gateway.printed().includes('nobody caught this'));
+    letGo();
+    expect(await stream.text()).toContain('[DONE]');
+    await until(() => gateway.child.exitCode !== null);
+    expect(gateway.child.exitCode).toBe(1);
     await expectCleanLedger();
   });
 });
 
-describe('the listener', () => {
-  it('refuses a WebSocket at once, with what to do instead', async () => {
-    const gateway = await start();
-    const refused = new Promise<number | undefined>((resolve, reject) => {
-      request(`${gateway.url}/v1/responses`, { headers: { connection: 'upgrade', upgrade: 'websocket' } }, ({ statusCode }) => resolve(statusCode)).on('error', reject).end();
-    });
-    expect(await refused).toBe(426);
+describe('a call', () => {
+  it('that takes longer than any may is ended in its own words, and settled', async () => {
+    operated.configure('}, timeouts: { call: 2');
+    const gateway = await operated.start();
+    operated.vendors.script('*', { text: ['word '], endless: true, delayEvents: 20 });
+    const sent = await (await operated.stream(gateway, 'messages')).text();
+    expect(sent).toContain('word ');
+    expect(sent.trimEnd().split('\n\n').at(-1)).toMatch(/^event: error\ndata: .*the longest that this gateway lets one take/);
+    await gateway.stop('SIGTERM');
+    await expectCleanLedger();
   });
+});
 
-  it('survives a client that resets in the middle of its head', async () => {
-    const gateway = await start();
-    const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
-    await new Promise((resolve) => socket.write('POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\nx-', resolve));
-    socket.resetAndDestroy();
-    expect((await fetch(`${gateway.url}/healthz`)).status).toBe(200);
+describe('a gateway that is told twice to stop', () => {
+  it('stops at once: what it leaves behind is for the next one to settle', async () => {
+    const gateway = await operated.start();
+    operated.hold();
+    const stream = await operated.stream(gateway);
+    const gone = stream.text().catch(() => 'broken off');
+    gateway.child.kill('SIGTERM');
+    await until(() => gateway.printed().includes('Stopping'));
+    expect((await gateway.stop('SIGTERM')).code).toBe(1);
+    expect(await gone).toBe('broken off');
   });
 });

@@ -1,0 +1,95 @@
+/**
+ * The bodies of calls: read whole, within a limit for each and one for all that are held at once, since a body stays
+ * with its call to the end. One that is too long is refused before it is held.
+ */
+import type { IncomingMessage } from 'node:http';
+import { GatewayError } from './errors.ts';
+
+interface Limits {
+  /** Bytes of one body. */
+  readonly bodyLimit: number;
+  /** Bytes of all. */
+  readonly bodiesLimit: number;
+}
+
+export class Bodies {
+  readonly #limits: Limits;
+  #held = 0;
+
+  constructor(limits: Limits) {
+    this.#limits = limits;
+  }
+
+  /** Bytes that one body may have. */
+  get limit(): number {
+    return this.#limits.bodyLimit;
+  }
+
+  /** For one call; it is given back with the call's end. */
+  share(): Share {
+    return new Share(this);
+  }
+
+  /** Throws where it would be too much. */
+  hold(bytes: number): void {
+    if (this.#held + bytes > this.#limits.bodiesLimit) {
+      throw new GatewayError('overloaded', 'The gateway holds as many large requests as it can at the moment; try again soon.', { retryAfter: 2 });
+    }
+    this.#held += bytes;
+  }
+
+  release(bytes: number): void {
+    this.#held -= bytes;
+  }
+}
+
+/** What one call holds. */
+export class Share {
+  readonly #bodies: Bodies;
+  #taken = 0;
+
+  constructor(bodies: Bodies) {
+    this.#bodies = bodies;
+  }
+
+  take(bytes: number): void {
+    this.#bodies.hold(bytes);
+    this.#taken += bytes;
+  }
+
+  giveBack(): void {
+    this.#bodies.release(this.#taken);
+  }
+
+  /** The whole body of a request. Throws before it holds more than it may, and where the body is compressed. */
+  async read(request: IncomingMessage): Promise<Buffer> {
+    const { limit } = this.#bodies;
+    const encoding = request.headers['content-encoding'] ?? 'identity';
+    if (encoding !== 'identity') throw new GatewayError('unsupported_media_type', `The body is sent as "${encoding}"; send it uncompressed.`);
+    if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
+    return new Promise((resolve, reject) => {
+      const chunks: Buffer[] = [];
+      let length = 0;
+      const refuse = (error: unknown): void => {
+        request.removeAllListeners('data').resume();
+        reject(error);
+      };
+      request.on('data', (chunk: Buffer) => {
+        length += chunk.length;
+        if (length > limit) return refuse(tooLarge(limit));
+        try {
+          this.take(chunk.length);
+        } catch (error) {
+          return refuse(error);
+        }
+        chunks.push(chunk);
+      });
+      request.on('end', () => resolve(Buffer.concat(chunks)));
+      request.on('error', (error) => reject(new GatewayError('client_gone', 'The client left before its request was complete.', { cause: error })));
+    });
+  }
+}
+
+function tooLarge(limit: number): GatewayError {
+  return new GatewayError('body_too_large', `The body is larger than the ${limit} bytes this gateway accepts.`);
+}
