@@ -101,7 +101,7 @@ async function tryTargets(core: Core, planned: Planned, grant: Grant, client: Cl
   const attempts: Attempt[] = [];
   let failure: Failed | undefined;
   for (const target of grant.targets) {
-    const running = startAttempt(core.hooks, planned, grant, target, attempts.length + 1, core.firstEventTimeout(call.stream));
+    const running = startAttempt(core.hooks, planned, grant, target, attempts.length + 1, core.firstEventTimeout(call.stream, target.provider));
     const { routed, tally } = running;
     attempts.push(routed.attempt);
     let begun: Begun;

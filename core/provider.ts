@@ -43,6 +43,12 @@ export interface Provider {
   readonly choose?: ((request: CanonicalRequest, model: Model) => string | undefined) | undefined;
   /** How far a reply is read on whose client has left, for a vendor that bills the whole of it; cancelled at once where undefined. */
   readonly onAbort?: DrainLimits | undefined;
+  /** Of a cloud that wraps a protocol: passed the finished request and what it asks; the answer is that request as the cloud takes it, its body spliced so that what is verbatim stays so. */
+  readonly wrap?: (request: UpstreamRequest, target: Target, operation: Operation) => UpstreamRequest;
+  /** The way back: passed the cloud's reply; the answer is the reply as the protocol has it, frames as server-sent events. */
+  readonly unwrap?: (response: UpstreamResponse, target: Target, operation: Operation) => UpstreamResponse;
+  /** Milliseconds it has to the first event of a stream, and to a whole JSON reply, where these are not the gateway's own. */
+  readonly patience?: { readonly firstEvent?: number | undefined; readonly reply?: number | undefined } | undefined;
   /** Passed the finished request; the answer is the same request with the vendor's credential on it. */
   sign(request: UpstreamRequest): UpstreamRequest | Promise<UpstreamRequest>;
 }
@@ -63,6 +69,17 @@ export interface ProviderSpec {
   readonly credential?: (key: string) => Readonly<Record<string, string>>;
 }
 
+/** When a client leaves: the vendor's reply is cancelled at once, or read on for its figures, within limits. */
+export const onAbortSchema = z.union([z.literal('cancel'), z.literal('drain'), z.strictObject({ drain: drainSchema })]).default('cancel');
+
+/** How far a reply is read on by that choice. */
+export function drainLimits(choice: z.output<typeof onAbortSchema>): DrainLimits | undefined {
+  if (choice === 'cancel') return undefined;
+  return choice === 'drain' ? drainSchema.parse({}) : choice.drain;
+}
+
+const seconds = z.number().positive().transform((value) => value * 1000);
+
 const optionsSchema = z.strictObject({
   /** The vendor's key, or several of them; its usual environment variable unless given. */
   apiKey: z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]).optional(),
@@ -76,8 +93,9 @@ const optionsSchema = z.strictObject({
   contextLength: z.int().positive().default(8192),
   /** Seconds between two looks at the vendor's list of models. */
   discoverEvery: z.int().positive().default(60),
-  /** When a client leaves: the vendor's reply is cancelled at once, or read on for its figures, within limits. */
-  onAbort: z.union([z.literal('cancel'), z.literal('drain'), z.strictObject({ drain: drainSchema })]).default('cancel'),
+  onAbort: onAbortSchema,
+  /** Seconds to the first event of a stream, and to a whole JSON reply, where these are not the gateway's own: a machine of one's own may be slow. */
+  timeouts: z.strictObject({ firstEvent: seconds, reply: seconds }).partial().optional(),
 });
 
 export type ProviderOptions = z.output<typeof optionsSchema>;
@@ -107,7 +125,7 @@ export function defineProvider(spec: ProviderSpec): PluginFactory<typeof options
       const models = spec.models instanceof URL ? readCatalogue(spec.models) : undefined;
       const credentials = keys.length > 0 ? keys.map(spec.credential ?? bearer) : [{}];
       for (const [index, headers] of credentials.entries()) {
-        const provider = providerOf(spec, base, headers, credentials.length > 1 ? index + 1 : undefined, options.onAbort);
+        const provider = providerOf(spec, base, headers, credentials.length > 1 ? index + 1 : undefined, options);
         if (index === 0) host.providers.add(provider);
         if (models) host.catalog.offer(provider, models);
         else if (!(spec.models instanceof URL)) host.discover(provider, { url: base + spec.models.discover, headers, options });
@@ -116,13 +134,14 @@ export function defineProvider(spec: ProviderSpec): PluginFactory<typeof options
   });
 }
 
-function providerOf(spec: ProviderSpec, base: string, credential: Readonly<Record<string, string>>, number: number | undefined, onAbort: ProviderOptions['onAbort']): Provider {
+function providerOf(spec: ProviderSpec, base: string, credential: Readonly<Record<string, string>>, number: number | undefined, { onAbort, timeouts }: ProviderOptions): Provider {
   return {
     name: spec.name,
     ...(number === undefined ? {} : { credential: number }),
     endpoints: Object.fromEntries(Object.entries(spec.endpoints).map(([protocol, path]) => [protocol, below(base, path)])),
     choose: spec.choose,
-    onAbort: onAbort === 'cancel' ? undefined : onAbort === 'drain' ? drainSchema.parse({}) : onAbort.drain,
+    onAbort: drainLimits(onAbort),
+    patience: timeouts,
     sign: (request) => ({ ...request, headers: { ...request.headers, ...credential } }),
   };
 }

@@ -67,6 +67,15 @@ it('each key is asked for its own models', () => {
   expect(host.discoveries.map(({ provider, headers }) => [provider.credential, headers])).toEqual([[1, { authorization: 'Bearer a' }], [2, { authorization: 'Bearer b' }]]);
 });
 
+it('has its own time to begin, where it says so', async () => {
+  const silent = await startScriptedVendor(() => undefined);
+  const gateway = await startGateway({ plugins: [openDoors(), chatCompletions(), listed({ apiKey: 'k', baseUrl: silent.origin, timeouts: { reply: 0.2 } })] });
+  const response = await fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', body: JSON.stringify({ model: 'deepseek/deepseek-v4-flash', messages: [{ role: 'user', content: 'Hi' }] }) });
+  expect([response.status, await response.json()]).toMatchObject([504, { error: { code: 'timeout' } }]);
+  await gateway.close();
+  await silent.close();
+});
+
 it('an empty list of keys is refused where it is written', () => {
   expect(() => listed({ apiKey: [] })).toThrow(/apiKey/);
 });
