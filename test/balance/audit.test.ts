@@ -79,6 +79,22 @@ describe('an audit', () => {
     expect([broken, findings.length]).toEqual([81, 50]);
   });
 
+  it('reads long books in parts, so that other reports come between them', { timeout: 60_000 }, async () => {
+    const { store, file } = await books();
+    const calls = 24_000;
+    for (let made = 0; made < calls; made += 2000) {
+      await Promise.all(Array.from({ length: 2000 }, (_, index) => store.reserve({ id: `long-${made + index}`, account: 'a', key: 'k', quotes: [quote(0n)], at: 1 })));
+    }
+    const reader = await openSqlite({ file });
+    const order: string[] = [];
+    const audited = reader.audit().then((report) => (order.push('audit'), report));
+    await reader.totals();
+    order.push('totals');
+    expect(await audited).toMatchObject({ ok: true, entries: 9 + calls, pending: 1 + calls });
+    expect(order).toEqual(['totals', 'audit']);
+    await reader.close();
+  });
+
   it('sees the books as of one moment while another writes', async () => {
     const { store, file } = await books();
     const other = await openSqlite({ file });

@@ -47,7 +47,10 @@ export function ledgerMetrics(metrics: Metrics): LedgerMetrics {
   asked(metrics, 'tollgate_ledger_pending_calls', 'Reservations that have not ended.', ({ pendingCalls }) => pendingCalls);
   asked(metrics, 'tollgate_ledger_pending_usd', 'What reservations that have not ended hold.', ({ pendingAmount }) => toUsdNumber(pendingAmount));
   asked(metrics, 'tollgate_ledger_oldest_pending_seconds', 'Age of the oldest reservation that has not ended.', age);
+  const isNew = !metrics.getSingleMetric('tollgate_ledger_audit_ok');
   const audit = gauge(metrics, 'tollgate_ledger_audit_ok', '1 while the last audit found nothing wrong, 0 otherwise.', 'min');
+  // Until the first one is done nothing is known to be wrong.
+  if (isNew) audit.set(1);
   const findings = gauge(metrics, 'tollgate_ledger_audit_findings', 'What the last audit found wrong.', 'max');
   return {
     overages: counter(metrics, 'tollgate_ledger_overage_total', 'Calls that cost more than was reserved for them.'),

@@ -1,7 +1,11 @@
 /** What crosses between the event loop and the ledger's threads: operations of the store by name, in groups. */
+import type { AuditReport } from './audit.ts';
 import type { Store } from './store.ts';
 
-type Operations = Omit<Store, 'owner' | 'health' | 'close'>;
+interface Operations extends Omit<Store, 'owner' | 'health' | 'close' | 'audit'> {
+  /** Audits as much as takes a moment; undefined: there is more. */
+  auditPart(): Promise<AuditReport | undefined>;
+}
 export type OperationName = keyof Operations;
 export type Argument<Name extends OperationName> = Parameters<Operations[Name]>[0];
 export type Answer<Name extends OperationName> = Awaited<ReturnType<Operations[Name]>>;
@@ -41,7 +45,7 @@ export const laneOf: Readonly<Record<OperationName, Lane>> = {
   usage: 'reports',
   listPending: 'reports',
   totals: 'reports',
-  audit: 'reports',
+  auditPart: 'reports',
 };
 
 /** One operation's answer, or why it has none; `unavailable` where the database and not the operation was at fault. */

@@ -1,4 +1,8 @@
-/** Feeds the books to an auditor, all as of one moment: a read transaction sees nothing that is committed after it began. */
+/**
+ * Feeds the books to an auditor, in parts, so that long books keep nobody waiting who wants a report. Entries are
+ * never changed, so it does not matter when they are read; what is kept beside them is read in one transaction with
+ * the last of them, and so as of one moment.
+ */
 import type { DatabaseSync } from 'node:sqlite';
 import { Auditor, priceReader, usageReader, type AuditReport, type PendingRow } from '../audit.ts';
 import { entryOf, pendingRowOf } from '../records.ts';
@@ -6,10 +10,13 @@ import { text } from '../rows.ts';
 import type { People } from './people.ts';
 import { entryColumns } from './reports.ts';
 
-/** The answer audits what was not audited by it before. */
-export function auditor(database: DatabaseSync, people: People): () => AuditReport {
+/** Entries that are read at a time. */
+const part = 20_000;
+
+/** The answer audits a part of what was not audited by it before; undefined: there is more. */
+export function auditor(database: DatabaseSync, people: People): () => AuditReport | undefined {
   const rates = database.prepare('SELECT rates FROM prices WHERE version = ?');
-  const entries = database.prepare(`SELECT ${entryColumns} WHERE entries.number > ? ORDER BY entries.number`);
+  const entries = database.prepare(`SELECT ${entryColumns} WHERE entries.number > ? ORDER BY entries.number LIMIT ?`);
   const pending = database.prepare('SELECT call, number, accounts.name AS account_name, amount FROM pending LEFT JOIN accounts ON accounts.id = pending.account');
   const price = priceReader((version) => {
     const row = rates.get(version);
@@ -24,7 +31,12 @@ export function auditor(database: DatabaseSync, people: People): () => AuditRepo
   return () => {
     database.exec('BEGIN');
     try {
-      for (const row of entries.iterate(auditor.last)) auditor.entry(entryOf(row));
+      let read = 0;
+      for (const row of entries.iterate(auditor.last, part)) {
+        auditor.entry(entryOf(row));
+        read += 1;
+      }
+      if (read === part) return undefined;
       return auditor.report({ accounts: people.everyAccount(), keys: people.everyKey(), pending: pendingRows() });
     } finally {
       database.exec('COMMIT');

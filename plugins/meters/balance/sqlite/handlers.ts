@@ -44,7 +44,7 @@ export function handlersOn(database: DatabaseSync, owner: string): Connection {
     usage: (query) => reports.usage(query),
     listPending: (page) => reports.listPending(page),
     totals: () => reports.totals(),
-    audit: auditor(database, people),
+    auditPart: auditor(database, people),
   };
   return { handlers, purses };
 }

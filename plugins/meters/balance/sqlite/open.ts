@@ -63,7 +63,12 @@ export async function openSqlite({ file, owner = `${process.pid}-${randomBytes(6
     usage: (query) => reports().ask({ name: 'usage', argument: query }),
     listPending: (page) => reports().ask({ name: 'listPending', argument: page }),
     totals: () => reports().ask({ name: 'totals', argument: undefined }),
-    audit: () => reports().ask({ name: 'audit', argument: undefined }),
+    async audit() {
+      for (;;) {
+        const report = await reports().ask({ name: 'auditPart', argument: undefined });
+        if (report) return report;
+      }
+    },
     health: () => writer.down ?? failure,
     async close() {
       await Promise.all([writer.close(), reader?.close()]);
