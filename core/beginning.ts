@@ -28,7 +28,7 @@ export async function beginReply(core: Core, running: RunningAttempt, tally: Tal
 
 async function send(core: Core, running: RunningAttempt, tally: Tally, shortened?: Shortened): Promise<Begun> {
   const { routed } = running;
-  const { protocol, model } = routed.attempt.target;
+  const { protocol, model, provider } = routed.attempt.target;
   if (routed.operation === 'generate' && !shortened) checkContext(routed);
   const verbatim = !shortened && isVerbatim(core.hooks, routed);
   const encoded = await encodeBody(core.hooks, routed, verbatim, shortened?.request);
@@ -36,8 +36,9 @@ async function send(core: Core, running: RunningAttempt, tally: Tally, shortened
   const losses = shortened ? [...encoded.losses, ...shortened.losses] : encoded.losses;
   routed.attempt.losses = losses;
   const request = await requestFor(routed, encoded, verbatim);
-  const response = await core.hooks.dispatch.promise(request, routed);
-  if (!response) throw new GatewayError('internal', 'No dispatcher took the call.');
+  const reply = await core.hooks.dispatch.promise(request, routed);
+  if (!reply) throw new GatewayError('internal', 'No dispatcher took the call.');
+  const response = provider.unwrap ? provider.unwrap(reply, routed.attempt.target, encoded.operation) : reply;
   routed.attempt.status = response.status;
   if (routed.operation === 'count') {
     if (lacksCount(response)) return begin(estimatedCount(routed), [], true, running);

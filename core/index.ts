@@ -1,7 +1,7 @@
 /** What a plugin may import; nothing else in core is public. */
 export { definePlugin, PluginError, pluginInterface } from './plugin.ts';
 export type { Command, CommandOption, CommandResult, Host, Keyring, Plugin, PluginFactory, Readiness, Route, RouteReply, RouteRequest } from './plugin.ts';
-export { defineProvider } from './provider.ts';
+export { defineProvider, drainLimits, onAbortSchema } from './provider.ts';
 export type { Endpoint, Provider, ProviderSpec, UpstreamRequest, UpstreamResponse } from './provider.ts';
 export type { ConditionalTapPlace, Hooks, TapPlace } from './hooks.ts';
 export { checkModel, readCatalogue } from './catalog.ts';

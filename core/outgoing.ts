@@ -12,7 +12,7 @@ export async function requestFor(exchange: Routed, { body, contentType, operatio
   const { provider, protocol } = attempt.target;
   const endpoint = provider.endpoints[protocol.name];
   if (endpoint === undefined) throw new GatewayError('internal', `The provider "${provider.name}" does not speak ${protocol.name}.`);
-  return provider.sign({
+  const request: UpstreamRequest = {
     method: 'POST',
     url: typeof endpoint === 'string' ? (operation === 'count' ? (protocol.count?.addressFor(endpoint) ?? endpoint) : endpoint) : endpoint(attempt.target, operation, call.stream),
     headers: {
@@ -23,5 +23,6 @@ export async function requestFor(exchange: Routed, { body, contentType, operatio
       'user-agent': 'tollgate',
     },
     body,
-  });
+  };
+  return provider.sign(provider.wrap ? provider.wrap(request, attempt.target, operation) : request);
 }
