@@ -116,7 +116,7 @@ export function configFile(): string {
 /** What kept a file from being loaded, and where in it, if it could not even be read as a program. */
 function loadFault(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const line = error instanceof SyntaxError ? /^file:\/\/\S+?(?:\?\S*?)?:(\d+)\n/.exec(error.stack ?? '')?.[1] : undefined;
+  const line = error instanceof SyntaxError ? /^\S+?:(\d+)\n/.exec(error.stack ?? '')?.[1] : undefined;
   return line === undefined ? error.message : `line ${line}: ${error.message}`;
 }
 

@@ -6,10 +6,11 @@
  */
 import type { Logger } from 'pino';
 import type { Registry as MetricsRegistry } from 'prom-client';
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { Catalog } from './catalog.ts';
 import type { Principal, Target } from './exchange.ts';
 import type { Hooks } from './hooks.ts';
+import { faultsOf } from './options.ts';
 import type { Protocol } from './protocol.ts';
 import type { Provider, ProviderOptions } from './provider.ts';
 import type { Registry } from './registry.ts';
@@ -140,7 +141,11 @@ export interface Plugin {
 /** Falsy entries are left out, so that `process.env.X && plugin()` can stand in the list. */
 export type PluginEntry = Plugin | false | undefined | null | '' | 0;
 
-export type PluginFactory<Options extends z.ZodType> = (options?: z.input<Options>) => Plugin;
+export interface PluginFactory<Options extends z.ZodType> {
+  (options?: z.input<Options>): Plugin;
+  /** What it checks its options by, for whoever describes them. */
+  readonly options: Options;
+}
 
 /** An error that names the plugin whose options or start it is about. */
 export class PluginError extends Error {
@@ -153,29 +158,16 @@ export class PluginError extends Error {
   }
 }
 
-function issueText(issue: z.core.$ZodIssue, known: readonly string[]): string {
-  if (issue.code === 'unrecognized_keys') {
-    return `unknown option ${issue.keys.map((key) => `"${key}"`).join(', ')}; it has ${known.map((key) => `"${key}"`).join(', ') || 'none'}`;
-  }
-  return `option "${issue.path.join('.')}": ${issue.message}`;
-}
-
-function optionNames(schema: z.ZodType): string[] {
-  return schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
-}
-
 /** Makes a plugin of its parts; the factory throws a `PluginError` naming every wrong option. */
 export function definePlugin<Options extends z.ZodType>(parts: {
   name: string;
   options: Options;
   apply(host: Host, options: z.output<Options>): void;
 }): PluginFactory<Options> {
-  return (options) => {
+  const factory = (options?: z.input<Options>): Plugin => {
     const checked = parts.options.safeParse(options ?? {});
-    if (!checked.success) {
-      const known = optionNames(parts.options);
-      throw new PluginError(parts.name, checked.error.issues.map((issue) => issueText(issue, known)).join('; '), checked.error);
-    }
+    if (!checked.success) throw new PluginError(parts.name, faultsOf(parts.options, checked.error), checked.error);
     return { name: parts.name, interface: pluginInterface, apply: (host) => parts.apply(host, checked.data) };
   };
+  return Object.assign(factory, { options: parts.options });
 }

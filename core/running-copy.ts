@@ -2,8 +2,9 @@
  * Makes the bare name `tollgate` mean the copy that runs, in whatever a configuration imports: a plugin package works
  * the same beside a clone and beside an install, whichever copy its own folder holds, and there is one core.
  */
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { registerHooks } from 'node:module';
+import { basename, dirname } from 'node:path';
 import { checkPeer } from './peers.ts';
 
 const here = import.meta.url;
@@ -17,8 +18,17 @@ function exported(name: string): URL | undefined {
   if (name === '/testing') return new URL(`test/contract/index${extension}`, root);
   const plugin = /^\/(plugins\/[\w./-]+)$/.exec(name)?.[1];
   if (plugin === undefined) return undefined;
-  const file = new URL(plugin + extension, root);
-  return existsSync(file) ? file : new URL(`${plugin}/index${extension}`, root);
+  const file = [plugin + extension, `${plugin}/index${extension}`].map((path) => new URL(path, root)).find((url) => existsSync(url));
+  if (!file) throw new Error(`there is no tollgate${name}; ${siblings(plugin)}`);
+  return file;
+}
+
+/** The plugins that stand where one was looked for. */
+function siblings(plugin: string): string {
+  const folder = new URL(`${dirname(plugin)}/`, root);
+  if (!existsSync(folder)) return `nor a folder ${dirname(plugin)}`;
+  const entries = readdirSync(folder, { withFileTypes: true }).map((entry) => (entry.isDirectory() ? (existsSync(new URL(`${entry.name}/index${extension}`, folder)) ? entry.name : '') : basename(entry.name, extension)));
+  return `${dirname(plugin)} has ${[...new Set(entries)].filter((name) => /^[\w-]+$/.test(name)).join(', ')}`;
 }
 
 let registered = false;

@@ -1,0 +1,29 @@
+/** Every bundled plugin, found by reading the folders: one that somebody adds is among them. */
+import { globSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import type { z } from 'zod';
+import type { PluginFactory } from '../../core/index.ts';
+
+export interface Bundled {
+  readonly name: string;
+  /** Where it stands, without its ending: `plugins/auth/bearer`. */
+  readonly path: string;
+  readonly factory: PluginFactory<z.ZodType>;
+}
+
+const root = join(import.meta.dirname, '../..');
+
+function isFactory(value: unknown): value is PluginFactory<z.ZodType> {
+  return typeof value === 'function' && 'options' in value;
+}
+
+export async function bundledPlugins(): Promise<Bundled[]> {
+  const files = globSync(['plugins/{auth,meters,operations,providers,routing}/*.ts', 'plugins/{meters,operations,protocols,providers}/*/index.ts'], { cwd: root });
+  const found: Bundled[] = [];
+  for (const file of files.toSorted()) {
+    const module: object = await import(join(root, file));
+    const path = basename(file) === 'index.ts' ? dirname(file) : file.slice(0, -'.ts'.length);
+    for (const factory of Object.values(module)) if (isFactory(factory)) found.push({ name: basename(path), path, factory });
+  }
+  return found;
+}
