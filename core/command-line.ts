@@ -27,18 +27,17 @@ async function start(): Promise<void> {
   const { workers } = config.server;
   if (workers > 1 && cluster.isPrimary) return superviseWorkers(workers);
   const logger = createLogger();
-  let service: Service | undefined;
+  const serving = serve(config, logger);
   // Heard from the start, since it would end a process that does not listen for it.
-  process.on('SIGHUP', () => void service?.reload());
-  const serving = await serve(config, logger);
-  service = serving;
+  process.on('SIGHUP', () => void serving.then(({ reload }) => reload(), () => undefined));
+  const service = await serving;
   const speaks = cluster.isPrimary || isFirstWorker();
   let stopping = false;
   const stop = async (): Promise<void> => {
     if (stopping) process.exit(1);
     stopping = true;
     if (speaks) print('Stopping: calls that run may finish. Press Ctrl-C again to stop at once.');
-    await serving.stop();
+    await service.stop();
     process.exit();
   };
   // A terminal tells a worker of Ctrl-C and so does the process that started it: once is enough.
@@ -51,7 +50,7 @@ async function start(): Promise<void> {
     if (!stopping) void stop();
   });
   // From here on someone may rely on it: signals are heard before it says that it is ready.
-  if (speaks) print(banner(serving, performance.now() - began));
+  if (speaks) print(banner(service, performance.now() - began));
   else logger.info({ worker: Number(process.env['TOLLGATE_WORKER']) }, 'a worker is ready');
   tellReady();
   flushCompileCache();

@@ -56,8 +56,11 @@ export async function superviseWorkers(count: number): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, pass(signal));
   const keep = async (number: number): Promise<void> => {
     const worker = await startWorker(number);
-    worker.once('exit', () => {
-      if (!stopping) void again(number);
+    worker.once('exit', (code) => {
+      if (!stopping) return void again(number);
+      if (code !== 0) process.exitCode = 1;
+      // What the workers left of the port must not keep this process.
+      if (Object.keys(cluster.workers ?? {}).length === 0) process.exit();
     });
   };
   const again = async (number: number): Promise<void> => {

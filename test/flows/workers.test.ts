@@ -1,0 +1,112 @@
+/** Several processes on one port: to clients and operators they are one gateway. */
+import { readFileSync } from 'node:fs';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { modelOf, openOperated, until, type Operated } from '../support/operated.ts';
+import type { RunningGateway } from '../support/process.ts';
+
+let operated: Operated;
+beforeAll(async () => void (operated = await openOperated()));
+afterEach(() => operated.reset());
+afterAll(() => operated.close());
+
+const body = { model: modelOf['chat-completions'], messages: [{ role: 'user', content: 'Hello there, who is it?' }] };
+
+/** A call by a connection of its own: connections, and not calls, are dealt out among workers. */
+async function call({ url }: RunningGateway): Promise<number> {
+  const response = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers: { authorization: `Bearer ${operated.key}`, connection: 'close' }, body: JSON.stringify(body) });
+  await response.arrayBuffer();
+  return response.status;
+}
+
+async function metric({ url }: RunningGateway, pattern: RegExp): Promise<number | undefined> {
+  const found = pattern.exec(await (await fetch(`${url}/metrics`)).text());
+  return found ? Number(found[1]) : undefined;
+}
+
+const served = /tollgate_requests_total\{[^}]*code="200"[^}]*\} (\d+)/;
+
+/** The ids of its worker processes. */
+function workersOf({ child: { pid = 0 } }: RunningGateway): number[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
+}
+
+/** How many workers have ever been ready. */
+function readyIn(gateway: RunningGateway): number {
+  return gateway.printed().split(/is ready at|a worker is ready/).length - 1;
+}
+
+async function start(count = 2): Promise<RunningGateway> {
+  operated.configure(`workers: ${count}`);
+  const gateway = await operated.start();
+  await until(() => readyIn(gateway) === count);
+  return gateway;
+}
+
+async function expectCleanLedger(): Promise<void> {
+  expect(await operated.verb('audit')).toMatchObject({ ok: true, pending: 0 });
+}
+
+// Whose children a process has is read where only Linux has it.
+describe.runIf(process.platform === 'linux')('several workers', () => {
+  it('share the calls and the ledger, and are measured together', async () => {
+    const gateway = await start();
+    expect(new Set(await Promise.all(Array.from({ length: 20 }, () => call(gateway))))).toEqual(new Set([200]));
+    await until(async () => (await metric(gateway, served)) === 20);
+    // Each has had its share: whoever made no call has no connection to a vendor.
+    expect(operated.vendors.openai.openConnections()).toBeGreaterThan(1);
+    // What is one for all is not summed up.
+    expect(await metric(gateway, /tollgate_ledger_audit_ok (\d+)/)).toBeLessThanOrEqual(1);
+    expect((await gateway.stop('SIGTERM')).code).toBe(0);
+    await expectCleanLedger();
+  });
+
+  it('are replaced when they die, and calls go on meanwhile', async () => {
+    const gateway = await start();
+    const [victim = 0] = workersOf(gateway);
+    process.kill(victim, 'SIGKILL');
+    await until(() => !workersOf(gateway).includes(victim));
+    expect(await call(gateway)).toBe(200);
+    await until(() => readyIn(gateway) === 3);
+    expect(workersOf(gateway)).not.toContain(victim);
+    expect(await Promise.all(Array.from({ length: 8 }, () => call(gateway)))).toEqual(Array.from({ length: 8 }, () => 200));
+    expect((await gateway.stop('SIGTERM')).code).toBe(0);
+  });
+
+  it('all read a new configuration on SIGHUP', async () => {
+    const gateway = await start();
+    gateway.child.kill('SIGHUP');
+    await until(() => gateway.printed().split('the configuration was read again').length === 3);
+  });
+
+  it.each([
+    ['the process that started them is told to stop', 'SIGTERM', []],
+    ['Ctrl-C is pressed, which tells all of them', 'SIGINT', ['workers']],
+  ] as const)('let their streams finish when %s', async (_, signal, more) => {
+    const gateway = await start();
+    const letGo = operated.hold();
+    const streams = await Promise.all(Array.from({ length: 6 }, () => operated.stream(gateway)));
+    const workers = more.length > 0 ? workersOf(gateway) : [];
+    gateway.child.kill(signal);
+    for (const worker of workers) process.kill(worker, signal);
+    await until(() => fetch(`${gateway.url}/readyz`, { signal: AbortSignal.timeout(5000) }).then(({ ok }) => !ok, () => true));
+    letGo();
+    for (const stream of streams) expect(await stream.text()).toContain('[DONE]');
+    await until(() => gateway.child.exitCode !== null);
+    expect(gateway.child.exitCode).toBe(0);
+    await expectCleanLedger();
+  });
+
+  it('go with the process that started them, be it killed', async () => {
+    const gateway = await start();
+    const workers = workersOf(gateway);
+    await gateway.stop('SIGKILL');
+    const lives = (pid: number): boolean => {
+      try {
+        return process.kill(pid, 0);
+      } catch {
+        return false;
+      }
+    };
+    await until(() => !workers.some(lives));
+  });
+});
