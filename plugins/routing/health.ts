@@ -1,9 +1,8 @@
 /**
  * Keeps calls away from targets that do not do well, as the calls that go by tell: an open circuit, a rest the vendor
- * asked for, a key that is refused. Where nothing else is left a call is refused at once, and not sent to a vendor
- * that is down; and what failed is not sent on to one that fails as well, beyond a share.
+ * asked for, a key that is refused. Where nothing else is left a call is sent all the same, once, since a vendor may be
+ * well again at any time; but what failed is not sent on to one that fails as well, beyond a share.
  */
-import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { definePlugin, GatewayError, type Attempt, type Target } from '../../core/index.ts';
 import { gauge } from '../shared/metric.ts';
@@ -22,7 +21,9 @@ const options = z.strictObject({
   restWhenFull: seconds(10),
   /** Seconds a key rests that the vendor refuses. */
   restWhenBarred: seconds(60),
-  /** Of the calls that a provider is first asked for, the share it may be asked for again, after a fault of its own or where it does not do well. */
+  /** What becomes of a call when none of its targets does well: the first is asked all the same, or the call is refused. */
+  whenAllFail: z.enum(['ask', 'refuse']).default('ask'),
+  /** Of all calls, the share that may be sent again to targets that do not do well. */
   retryShare: z.number().min(0).max(1).default(0.2),
 });
 
@@ -37,8 +38,6 @@ class Ward {
   readonly budget: RetryBudget;
   readonly #settings: Settings;
   readonly #reports = new Map<Attempt, Report>();
-  /** Which providers have failed in a call that may go on: by its id and their name. */
-  readonly #failed = new LRUCache<string, true>({ max: 10_000 });
 
   constructor(settings: Settings, onChange: (target: Target, open: boolean) => void) {
     this.#settings = settings;
@@ -47,35 +46,35 @@ class Ward {
   }
 
   /** Throws where the target is not to be asked now. */
-  async admit(attempt: Attempt, id: string): Promise<void> {
+  async admit(attempt: Attempt): Promise<void> {
     const condition = this.conditions.of(attempt.target);
-    condition.check();
-    if (attempt.number > 1) await this.#admitRetry(attempt, condition, id);
-    this.#reports.set(attempt, await condition.enter(() => attempt.signal));
+    if (attempt.number > 1 || this.#settings.whenAllFail === 'refuse') condition.check();
+    if (attempt.number > 1) await this.#admitRetry(attempt, condition);
+    const report = condition.enter();
+    if (report) this.#reports.set(attempt, report);
   }
 
-  /** Going on to another provider that does well is free; where nobody knows, the first who asked will tell. */
-  async #admitRetry({ target, signal }: Attempt, condition: Condition, id: string): Promise<void> {
-    const { name } = target.provider;
+  /** Going on to a target that does well is free; where nobody knows, the first who asked will tell. */
+  async #admitRetry({ signal }: Attempt, condition: Condition): Promise<void> {
     const news = condition.news();
     if (news) await Promise.race([news, new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))]);
-    if ((condition.lastWell && !this.#failed.has(`${id} ${name}`)) || this.budget.take(name)) return;
+    if (condition.doesWell || this.budget.take()) return;
     throw new GatewayError('upstream_overloaded', 'Too many calls of late had to be sent again; this one was not.', { retryAfter: 1 });
   }
 
-  read(attempt: Attempt, id: string): void {
+  read(attempt: Attempt): void {
     if (attempt.phase === 'start') {
-      if (attempt.number === 1) this.budget.noteFirst(attempt.target.provider.name);
+      if (attempt.number === 1) this.budget.noteFirst();
       return;
     }
     const report = this.#reports.get(attempt);
     this.#reports.delete(attempt);
     // What was not let in tells nothing, nor what no vendor was asked for.
     if (!report && attempt.status === undefined) return;
-    this.#judge(attempt, id, report);
+    this.#judge(attempt, report);
   }
 
-  #judge(attempt: Attempt, id: string, report: Report | undefined): void {
+  #judge(attempt: Attempt, report: Report | undefined): void {
     const condition = this.conditions.of(attempt.target);
     const { error } = attempt;
     const verdict = verdictOf(attempt);
@@ -89,7 +88,6 @@ class Ward {
       if (report) report(error);
       else condition.fail(error);
       condition.heard(false);
-      this.#failed.set(`${id} ${attempt.target.provider.name}`, true);
     } else {
       report?.(undefined);
       condition.heard(false);
@@ -120,10 +118,10 @@ export const health = definePlugin({
       const unwell = targets.filter((target) => !conditions.of(target).isWell(now));
       return unwell.length === 0 || unwell.length === targets.length ? targets : targets.filter((target) => !unwell.includes(target));
     });
-    hooks.dispatch.tapPromise({ name: 'health', stage: Number.MIN_SAFE_INTEGER }, async (_, { attempt, id }) => {
-      await ward.admit(attempt, id);
+    hooks.dispatch.tapPromise({ name: 'health', stage: Number.MIN_SAFE_INTEGER }, async (_, { attempt }) => {
+      await ward.admit(attempt);
       return undefined;
     });
-    hooks.attempt.tap('health', (attempt, { id }) => void ward.read(attempt, id));
+    hooks.attempt.tap('health', (attempt) => void ward.read(attempt));
   },
 });

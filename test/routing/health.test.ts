@@ -12,6 +12,9 @@ const down = new GatewayError('upstream_failed', 'The provider failed with statu
 const full = (retryAfter?: number): GatewayError => new GatewayError('rate_limited', 'The provider takes no more calls at the moment.', { retryAfter });
 const wrong = new GatewayError('invalid_request', 'The request is wrong.');
 
+/** A gateway that refuses what it has no well target for. */
+const refusing = [health({ pause: 5, whenAllFail: 'refuse' })];
+
 async function traffic(vendor: Vendor, plugins = [health({ pause: 5 })]): Promise<Traffic> {
   const started = new Traffic(plugins, vendor);
   await started.open();
@@ -50,8 +53,16 @@ describe('a dead vendor', () => {
     expect(sent(await together(1000, () => started.call([targetAt('dead'), targetAt('gone')])))).toBeLessThanOrEqual(1200);
   });
 
-  it('is hardly asked by clients that come one after the other', async () => {
-    const started = await traffic(dead);
+  it('is asked once by each client where there is nobody else to ask: it may be well again at any time', async () => {
+    let isDown = true;
+    const started = await traffic(() => (isDown ? { after: 20, error: down } : { after: 20 }));
+    for (let call = 0; call < 20; call += 1) expect(await one(started, targetAt('dead'))).toMatchObject({ sent: 1, error: down });
+    isDown = false;
+    expect(await one(started, targetAt('dead'))).toMatchObject({ provider: 'dead', error: undefined });
+  });
+
+  it('is hardly asked by clients that come one after the other, where they are to be refused', async () => {
+    const started = await traffic(dead, refusing);
     const outcomes: Outcome[] = [];
     for (let second = 0; second < 60; second += 1) outcomes.push(await one(started, targetAt('dead')));
     expect(sent(outcomes)).toBeGreaterThan(10);
@@ -82,19 +93,8 @@ describe('a vendor that comes back', () => {
     expect(await one(started, ...targets)).toMatchObject({ provider: 'a', attempts: 1 });
   });
 
-  it('has calls that have nowhere else to go wait for what the first one finds', async () => {
-    let isDown = true;
-    const started = await traffic(() => (isDown ? { after: 10, error: down } : { after: 300 }));
-    for (let call = 0; call < 6; call += 1) await one(started, targetAt('a'));
-    isDown = false;
-    await Traffic.wait(6000);
-    const outcomes = await together(20, () => started.call([targetAt('a')]));
-    expect(outcomes.every(({ provider }) => provider === 'a')).toBe(true);
-    expect(outcomes.map(({ took }) => took).toSorted((first, second) => first - second)).toEqual([300, ...Array.from({ length: 19 }, () => 600)]);
-  });
-
   it('is still down where the first one fails: nobody else is sent', async () => {
-    const started = await traffic(() => ({ after: 100, error: down }));
+    const started = await traffic(() => ({ after: 100, error: down }), refusing);
     for (let call = 0; call < 6; call += 1) await one(started, targetAt('a'));
     await Traffic.wait(6000);
     expect(sent(await together(20, () => started.call([targetAt('a')])))).toBe(1);
@@ -102,7 +102,7 @@ describe('a vendor that comes back', () => {
 
   it('is not taken for well because the client that was to see has left', async () => {
     let patient = false;
-    const started = await traffic(() => (patient ? { after: 10, error: down } : { after: 50_000 }));
+    const started = await traffic(() => (patient ? { after: 10, error: down } : { after: 50_000 }), refusing);
     patient = true;
     for (let call = 0; call < 6; call += 1) await one(started, targetAt('a'));
     patient = false;
@@ -136,12 +136,21 @@ describe('a key that is full', () => {
     expect(await one(started, ...targets)).toMatchObject({ credential: 1, attempts: 1 });
   });
 
-  it('and all others full too: the client is told when the first of them is free again, and nobody is asked', async () => {
-    const started = await traffic(({ provider }) => ({ after: 10, error: full(provider.credential === 1 ? 40 : 20), status: 429 }));
+  it.each([[1, [health()]], [0, refusing]])('and all others full too: the client is told when the first of them is free again, and %i of them is asked', async (asked, plugins) => {
+    const started = await traffic(({ provider }) => ({ after: 10, error: full(provider.credential === 1 ? 40 : 20), status: 429 }), plugins);
     await one(started, ...targets.slice(0, 2));
     const { sent: reached, error } = await one(started, ...targets.slice(0, 2));
-    expect([reached, error?.code, error?.details.retryAfter]).toEqual([0, 'rate_limited', 20]);
+    expect([reached, error?.code, error?.details.retryAfter]).toEqual([asked, 'rate_limited', 20]);
     expect(error?.retry).toBe(true);
+  });
+
+  it('is taken up again as soon as it answers', async () => {
+    let isFull = true;
+    const started = await traffic(() => ({ after: 10, ...(isFull ? { error: full(60), status: 429 } : {}) }));
+    await one(started, ...targets.slice(0, 1), targetAt('b', {}, 1));
+    isFull = false;
+    expect(await one(started, ...targets.slice(0, 1), targetAt('b', {}, 1))).toMatchObject({ provider: 'a', attempts: 1 });
+    expect(await one(started, ...targets.slice(0, 1), targetAt('b', {}, 1))).toMatchObject({ provider: 'a', attempts: 1 });
   });
 
   it.each([
@@ -171,16 +180,27 @@ describe('retries at a vendor that fails now and then', () => {
   const targets = [targetAt('a', {}, 1), targetAt('a', {}, 2)];
 
   async function calls(vendor: Vendor): Promise<Outcome[]> {
-    const started = await traffic(vendor);
+    const started = await traffic(vendor, [keys(), health()]);
     const outcomes: Outcome[] = [];
     for (let call = 0; call < 500; call += 1) outcomes.push(...(await together(1, () => started.call(targets), 25)));
     return outcomes;
   }
 
   it('are a fifth of its calls at most', async () => {
-    const outcomes = await calls((_, number) => ({ after: 10, ...(number % 4 === 0 ? { error: down } : {}) }));
-    expect(sent(outcomes)).toBeGreaterThan(560);
-    expect(sent(outcomes)).toBeLessThanOrEqual(603);
+    // Every third call to each key fails: too few to open a circuit.
+    const asked = [0, 0, 0];
+    const outcomes = await calls(({ provider: { credential = 0 } }) => {
+      const count = (asked[credential] ?? 0) + 1;
+      asked[credential] = count;
+      return { after: 10, ...(count % 3 === 0 ? { error: down } : {}) };
+    });
+    expect(sent(outcomes)).toBeGreaterThan(520);
+    expect(sent(outcomes)).toBeLessThanOrEqual(610);
+  });
+
+  it('are free where the other target does well', async () => {
+    const outcomes = await calls(({ provider }, number) => ({ after: 10, ...(provider.credential === 1 && number % 3 === 0 ? { error: down } : {}) }));
+    expect(outcomes.every(({ error }) => error === undefined)).toBe(true);
   });
 
   it('are free where only the key was full', async () => {

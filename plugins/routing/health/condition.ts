@@ -12,9 +12,9 @@ export type Report = (failure: GatewayError | undefined) => void;
 /** More than two of five of the last calls, of at least five. */
 const tolerated = { threshold: 0.4, size: 20, minimumNumberOfCalls: 5 };
 
-function gone(): GatewayError {
-  return new GatewayError('client_gone', 'The client left before the reply was complete.');
-}
+/** The weight of the last call, and the share of calls that has to go well. */
+const newest = 0.2;
+const reliable = 0.9;
 
 export class Condition {
   readonly #circuit: CircuitBreakerPolicy;
@@ -26,8 +26,8 @@ export class Condition {
   #rest: { readonly until: number; readonly reason: GatewayError } | undefined;
   /** Settles with the first news of a target that nobody knew. */
   #news: PromiseWithResolvers<void> | undefined;
-  /** Whether its last call went well; undefined before there was one. */
-  lastWell: boolean | undefined;
+  /** Of its last calls, the share that went well, the latest counting most; undefined before there was one. */
+  #share: number | undefined;
 
   /** `pause`: milliseconds an open circuit stays shut; `onChange` is told when it opens and closes. */
   constructor(pause: number, onChange: (open: boolean) => void) {
@@ -62,12 +62,18 @@ export class Condition {
 
   /** Resolves with the first news of a target that somebody has asked and nobody knows; undefined where it is known, or nobody asked. */
   news(): Promise<void> | undefined {
-    return this.lastWell === undefined ? this.#news?.promise : undefined;
+    return this.#share === undefined ? this.#news?.promise : undefined;
+  }
+
+  /** Whether hardly any of its last calls failed. */
+  get doesWell(): boolean {
+    return this.#share !== undefined && this.#share >= reliable;
   }
 
   /** `undefined`: whoever asked has left, and somebody else has to. */
   heard(well: boolean | undefined): void {
-    this.lastWell = well ?? this.lastWell;
+    if (well !== undefined) this.#share = this.#share === undefined ? Number(well) : this.#share * (1 - newest) + Number(well) * newest;
+    if (well) this.#rest = undefined;
     this.#news?.resolve();
     this.#news = undefined;
   }
@@ -76,18 +82,22 @@ export class Condition {
   check(): void {
     const now = Date.now();
     if (this.#rest && now < this.#rest.until) throw resting(this.#rest.reason, this.#rest.until - now);
-    if (this.#circuit.state === CircuitState.Open && now < this.#probeAt) throw shut(this.#probeAt - now);
+    if (!this.#takesCalls(now)) throw shut(this.#probeAt - now);
   }
 
-  /** Lets a call in. Where another one is just seeing, it waits for what that one finds, and throws where that is nothing good. */
-  async enter(signal: () => AbortSignal): Promise<Report> {
-    if (this.lastWell === undefined) this.#news ??= Promise.withResolvers();
-    if (this.#circuit.state === CircuitState.Closed) return this.#admit();
-    const aborted = signal();
-    const admitted = this.#admit(aborted);
-    // It is let in for nobody, and says so itself.
-    admitted.catch(() => undefined);
-    return Promise.race([admitted, abortOf(aborted)]);
+  /** Lets a call in; the answer is to be told how it went. Undefined: it goes on its own account, while the circuit is open and another call is to see. */
+  enter(): Report | undefined {
+    if (this.#share === undefined) this.#news ??= Promise.withResolvers();
+    if (!this.#takesCalls(Date.now())) return undefined;
+    let report: Report | undefined;
+    const call = (): Promise<void> => {
+      const outcome = Promise.withResolvers<void>();
+      report = (failure) => (failure ? outcome.reject(failure) : outcome.resolve());
+      return outcome.promise;
+    };
+    // A circuit that lets a call in calls it at once.
+    void this.#circuit.execute(call).catch(() => undefined);
+    return report;
   }
 
   /** Tells of a call that was cut after it had gone well so far. */
@@ -95,21 +105,10 @@ export class Condition {
     void this.#circuit.execute(() => Promise.reject(failure)).catch(() => undefined);
   }
 
-  #admit(signal?: AbortSignal): Promise<Report> {
-    return new Promise((resolve, reject) => {
-      const call = (): Promise<void> => {
-        if (signal?.aborted) throw gone();
-        const outcome = Promise.withResolvers<void>();
-        resolve((failure) => (failure ? outcome.reject(failure) : outcome.resolve()));
-        return outcome.promise;
-      };
-      this.#circuit.execute(call).catch((error: unknown) => reject(isGatewayError(error) ? error : shut(this.#probeAt - Date.now())));
-    });
+  #takesCalls(now: number): boolean {
+    const { state } = this.#circuit;
+    return state === CircuitState.Closed || (state === CircuitState.Open && now >= this.#probeAt);
   }
-}
-
-function abortOf(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => signal.addEventListener('abort', () => reject(gone()), { once: true }));
 }
 
 function secondsOf(milliseconds: number): number {
