@@ -41,10 +41,10 @@ export interface Hooks {
   readonly route: AsyncTap<[readonly Target[], Parsed], readonly Target[]>;
   /** Passed the grant so far and the planned call; answers a narrower one; throw to refuse. */
   readonly authorize: AsyncTap<[Grant, Planned], Grant>;
-  /** Passed the canonical request of one attempt; answers a new one, and mutates nothing. */
-  readonly transformRequest: { tapPromise(place: ConditionalTapPlace, tap: (request: CanonicalRequest, exchange: Routed) => Promise<CanonicalRequest>): void };
   /** Passed an attempt at its start, its first event and its end; for health, load and latency; cannot fail a call. */
   readonly attempt: SyncTap<[Attempt, Routed], undefined>;
+  /** Passed the canonical request of one attempt; answers a new one, and mutates nothing. */
+  readonly transformRequest: { tapPromise(place: ConditionalTapPlace, tap: (request: CanonicalRequest, exchange: Routed) => Promise<CanonicalRequest>): void };
   /** Passed the finished request; the first response wins, undefined leaves it to the next; core's proxy comes last. */
   readonly dispatch: AsyncTap<[UpstreamRequest, Routed], UpstreamResponse | undefined>;
   /** Passed the events of a whole reply; answers an iterable around them; called once a reply, not once an event. */
@@ -64,8 +64,8 @@ export interface CoreHooks {
   readonly replay: AsyncSeriesBailHook<[Parsed], Replay | undefined>;
   readonly route: AsyncSeriesWaterfallHook<[readonly Target[], Parsed]>;
   readonly authorize: AsyncSeriesWaterfallHook<[Grant, Planned]>;
-  readonly transformRequest: AsyncSeriesWaterfallHook<[CanonicalRequest, Routed]>;
   readonly attempt: SyncHook<[Attempt, Routed]>;
+  readonly transformRequest: AsyncSeriesWaterfallHook<[CanonicalRequest, Routed]>;
   readonly dispatch: AsyncSeriesBailHook<[UpstreamRequest, Routed], UpstreamResponse | undefined>;
   readonly transformStream: SyncWaterfallHook<[AsyncIterable<CanonicalEvent>, Routed]>;
   readonly meter: AsyncSeriesHook<[End]>;
@@ -80,8 +80,8 @@ export function createHooks(): CoreHooks {
     replay: new AsyncSeriesBailHook<[Parsed], Replay | undefined>(['parsed']),
     route: new AsyncSeriesWaterfallHook<[readonly Target[], Parsed]>(['targets', 'parsed']),
     authorize: new AsyncSeriesWaterfallHook<[Grant, Planned]>(['grant', 'planned']),
-    transformRequest: new AsyncSeriesWaterfallHook<[CanonicalRequest, Routed]>(['request', 'routed']),
     attempt: new SyncHook<[Attempt, Routed]>(['attempt', 'routed']),
+    transformRequest: new AsyncSeriesWaterfallHook<[CanonicalRequest, Routed]>(['request', 'routed']),
     dispatch: new AsyncSeriesBailHook<[UpstreamRequest, Routed], UpstreamResponse | undefined>(['request', 'routed']),
     transformStream: new SyncWaterfallHook<[AsyncIterable<CanonicalEvent>, Routed]>(['events', 'routed']),
     meter: new AsyncSeriesHook<[End]>(['end']),
