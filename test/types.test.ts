@@ -1,6 +1,9 @@
 /** What the types promise to plugin authors: each wrong tap below does not compile, which `tsc` holds as part of the tests. */
 import { expectTypeOf, it } from 'vitest';
-import type { Answered, Attempt, CanonicalRequest, End, Failed, Grant, Hooks, Planned, Principal, Received, Refused, Routed } from '../core/index.ts';
+import { defineConfig } from '../core/index.ts';
+import type { Answered, Attempt, CanonicalRequest, ConfigInput, End, Failed, Grant, Hooks, Planned, Principal, Received, Refused, Routed } from '../core/index.ts';
+import { balance } from '../plugins/meters/balance/index.ts';
+import { openai } from '../plugins/providers/openai.ts';
 
 declare const hooks: Hooks;
 const never = (): boolean => false;
@@ -39,6 +42,34 @@ export function taps(): void {
   hooks.meter.tapPromise('right', async (end) => void (end.type === 'answered' && end.charge.cost));
   hooks.transformRequest.tapPromise({ name: 'right', when: (exchange) => exchange.call.stream }, async (request) => ({ ...request, topK: 1 }));
 }
+
+/** Never called either: what an editor completes and refuses in a configuration. */
+export function configurations(): void {
+  defineConfig({ server: { port: 1 }, plugins: [openai(), process.env['X'] && openai({ apiKey: 'k' }), false, balance({ whenShort: 'refuse' })] });
+  // @ts-expect-error: there is no such setting
+  defineConfig({ sever: {}, plugins: [] });
+  // @ts-expect-error: a setting has a type
+  defineConfig({ server: { port: '1' }, plugins: [] });
+  // @ts-expect-error: there are always plugins
+  defineConfig({ server: { port: 1 } });
+  // @ts-expect-error: a plugin's factory has to be called
+  defineConfig({ plugins: [openai] });
+  // @ts-expect-error: there is no such option
+  openai({ apiKye: 'k' });
+  // @ts-expect-error: not one of an option's values
+  balance({ whenShort: 'ask' });
+  // @ts-expect-error: a plugin says which interface it was made for
+  defineConfig({ plugins: [{ name: 'x', apply: () => undefined }] });
+}
+
+it('an editor has names to complete: no setting and no option is just any', () => {
+  expectTypeOf<string>().not.toExtend<keyof ConfigInput>();
+  expectTypeOf<'server' | 'timeouts' | 'plugins'>().toExtend<keyof ConfigInput>();
+  type Options = NonNullable<Parameters<typeof balance>[0]>;
+  expectTypeOf<string>().not.toExtend<keyof Options>();
+  expectTypeOf<'whenShort' | 'lease' | 'topUps'>().toExtend<keyof Options>();
+  expectTypeOf<NonNullable<Options['whenShort']>>().toEqualTypeOf<'lower' | 'refuse'>();
+});
 
 it('the exchange grows, and each stage is all the earlier ones', () => {
   expectTypeOf<Routed>().toExtend<Planned>();
