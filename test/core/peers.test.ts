@@ -10,10 +10,11 @@ const folder = mkdtempSync(join(tmpdir(), 'tollgate-peers-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Asks as a module of a package would that says this of itself. */
-function asking(name: string, facts: object): () => void {
+function asking(name: string, facts: object, module = 'index.js'): () => void {
   mkdirSync(join(folder, name, 'source'), { recursive: true });
+  writeFileSync(join(folder, name, module), '');
   writeFileSync(join(folder, name, 'package.json'), JSON.stringify({ name, ...facts }));
-  return () => checkPeer(pathToFileURL(join(folder, name, 'source/index.js')).href);
+  return () => checkPeer(pathToFileURL(join(folder, name, module)).href);
 }
 
 describe('a package that asks for tollgate', () => {
@@ -28,6 +29,10 @@ describe('a package that asks for tollgate', () => {
 
   it('is refused by name, with both versions, where it works with others', () => {
     expect(asking('later', { peerDependencies: { tollgate: '^99.1.0' } })).toThrow(`the package "later" works with tollgate ^99.1.0, and this is ${version}`);
+  });
+
+  it('is known by any of its modules', () => {
+    expect(asking('deep', { peerDependencies: { tollgate: '^99' } }, 'source/deep.js')).toThrow('"deep"');
   });
 
   it('is refused each time it asks', () => {
