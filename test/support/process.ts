@@ -36,9 +36,17 @@ async function freePort(): Promise<number> {
   return typeof address === 'object' && address ? address.port : 0;
 }
 
-function launch(words: readonly string[], environment: Readonly<Record<string, string>>): { child: ChildProcess; finished: Promise<Finished>; printed: () => string } {
+/** Which copy of the program is run, and where. */
+export interface Copy {
+  readonly entry: string;
+  readonly folder: string;
+}
+
+const clone: Copy = { entry: join(root, 'core/cli.js'), folder: root };
+
+function launch(words: readonly string[], environment: Readonly<Record<string, string>>, { entry, folder }: Copy): { child: ChildProcess; finished: Promise<Finished>; printed: () => string } {
   const { PATH = '', HOME = '' } = process.env;
-  const child = spawn(process.execPath, [join(root, 'core/cli.js'), ...words], { cwd: root, env: { PATH, HOME, ...environment } });
+  const child = spawn(process.execPath, [entry, ...words], { cwd: folder, env: { PATH, HOME, ...environment } });
   let [output, errors] = ['', ''];
   child.stdout.on('data', (chunk) => (output += chunk));
   child.stderr.on('data', (chunk) => (errors += chunk));
@@ -47,14 +55,14 @@ function launch(words: readonly string[], environment: Readonly<Record<string, s
 }
 
 /** Runs a verb to its end. */
-export function runVerb(words: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<Finished> {
-  return launch(words, environment).finished;
+export function runVerb(words: readonly string[], environment: Readonly<Record<string, string>> = {}, copy = clone): Promise<Finished> {
+  return launch(words, environment, copy).finished;
 }
 
 /** Starts `tollgate start` on a free port and waits until it is ready. */
-export async function startProcess(environment: Readonly<Record<string, string>> = {}): Promise<RunningGateway> {
+export async function startProcess(environment: Readonly<Record<string, string>> = {}, copy = clone): Promise<RunningGateway> {
   const port = await freePort();
-  const { child, finished, printed } = launch(['start'], { PORT: String(port), ...environment });
+  const { child, finished, printed } = launch(['start'], { PORT: String(port), ...environment }, copy);
   const ready = new Promise<void>((resolve, reject) => {
     const look = (): void => {
       if (printed().includes('is ready at')) resolve();

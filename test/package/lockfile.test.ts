@@ -1,0 +1,26 @@
+/** What the gateway brings with it when it runs, as the lockfile has it: few packages, none of which runs anything when it is installed. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+
+const root = join(import.meta.dirname, '../..');
+const entrySchema = z.object({ dev: z.boolean().optional(), hasInstallScript: z.boolean().optional(), dependencies: z.record(z.string(), z.string()).optional() });
+const { packages } = z.object({ packages: z.record(z.string(), entrySchema) }).parse(JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')));
+const runtime = Object.entries(packages).filter(([path, { dev }]) => path !== '' && !dev);
+
+describe('the runtime tree', () => {
+  it('holds what package.json asks for', () => {
+    const asked = Object.keys(packages['']?.dependencies ?? {}).map((name) => `node_modules/${name}`);
+    expect(asked.length).toBeGreaterThan(10);
+    expect(runtime.map(([path]) => path)).toEqual(expect.arrayContaining(asked));
+  });
+
+  it('is at most 160 packages', () => {
+    expect(runtime.length).toBeLessThanOrEqual(160);
+  });
+
+  it('has no install script', () => {
+    expect(runtime.filter(([, { hasInstallScript }]) => hasInstallScript).map(([path]) => path)).toEqual([]);
+  });
+});

@@ -1,0 +1,176 @@
+/**
+ * The package as others get it: packed, installed in an empty folder, with plugin packages beside it that somebody else
+ * wrote, one in plain JavaScript and one built from TypeScript. They serve calls there and beside a clone, and see the one
+ * core that runs.
+ */
+import { execFile } from 'node:child_process';
+import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runVerb, startProcess, type Copy, type RunningGateway } from '../support/process.ts';
+import { startVendor, type Vendor } from '../support/vendor/chat-completions.ts';
+
+const run = promisify(execFile);
+const root = join(import.meta.dirname, '../..');
+const tools = join(root, 'node_modules');
+const folder = mkdtempSync(join(tmpdir(), 'tollgate-package-'));
+const [project, app, lagoon] = ['project', 'app', 'lagoon-provider'].map((name) => join(folder, name)) as [string, string, string];
+/** Without what npm and vitest say to programs they start: these are started as from a shell. */
+const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(npm_|VITEST|NODE_ENV$|NODE_OPTIONS$)/.test(name)));
+
+function npm(where: string, ...words: string[]): Promise<unknown> {
+  return run('npm', [...words, '--prefer-offline', '--no-audit', '--no-fund'], { cwd: where, env });
+}
+
+function node(where: string, entry: string, ...words: string[]): Promise<{ stdout: string }> {
+  return run(process.execPath, [join(tools, entry), ...words], { cwd: where, env });
+}
+
+/** Packs a copy, since a build in the project itself would be in the way of whoever works there. */
+async function pack(): Promise<void> {
+  for (const part of ['core', 'plugins', 'examples', 'test/contract', 'test/support', 'test/balance', 'package.json', 'tsconfig.json', 'README.md', 'LICENSE']) {
+    cpSync(join(root, part), join(project, part), { recursive: true });
+  }
+  symlinkSync(tools, join(project, 'node_modules'));
+  await npm(project, 'pack', '--pack-destination', folder);
+}
+
+const config = `
+import { defineConfig, GatewayError } from 'tollgate';
+import { bearer } from 'tollgate/plugins/auth/bearer';
+import { balance } from 'tollgate/plugins/meters/balance';
+import { chatCompletions } from 'tollgate/plugins/protocols/chat-completions';
+import { GatewayError as errorClass, harbour } from 'harbour-provider';
+import { lagoon, witness } from 'lagoon-provider';
+
+const ours: typeof GatewayError = errorClass;
+export default defineConfig({
+  dataFolder: process.env.TOLLGATE_DATA,
+  server: { port: Number(process.env.PORT) },
+  plugins: [bearer(), chatCompletions(), harbour(), lagoon({ price: { input: '1', output: '2' } }), witness({ errorClass: ours }), balance()],
+});
+`;
+
+/** Only has to compile, or not: what an editor shows while a configuration is written. */
+const typed = `
+import { defineConfig } from 'tollgate';
+import { balance } from 'tollgate/plugins/meters/balance';
+import { openai } from 'tollgate/plugins/providers/openai';
+import { lagoon, witness } from 'lagoon-provider';
+import { GatewayError } from 'tollgate';
+
+export default defineConfig({ server: { port: 1 }, plugins: [lagoon(), witness({ errorClass: GatewayError }), process.env['X'] && openai({ apiKey: 'k' }), balance({ whenShort: 'refuse' })] });
+// @ts-expect-error: there is no such setting
+defineConfig({ sever: {}, plugins: [] });
+// @ts-expect-error: a plugin's factory has to be called
+defineConfig({ plugins: [openai] });
+// @ts-expect-error: there is no such option
+openai({ apiKye: 'k' });
+// @ts-expect-error: not one of its values
+balance({ whenShort: 'ask' });
+// @ts-expect-error: nor of a package's own
+lagoon({ discoverEvery: 'often' });
+`;
+
+const strict = { target: 'esnext', module: 'nodenext', types: ['node'], strict: true, exactOptionalPropertyTypes: true, noEmit: true, skipLibCheck: true };
+
+async function install(): Promise<void> {
+  mkdirSync(app);
+  writeFileSync(join(app, 'package.json'), JSON.stringify({ name: 'app', private: true, type: 'module' }));
+  const [tarball = ''] = globSync('tollgate-*.tgz', { cwd: folder });
+  await npm(app, 'install', join(folder, tarball));
+  cpSync(join(import.meta.dirname, 'lagoon-provider'), lagoon, { recursive: true });
+  symlinkSync(join(app, 'node_modules'), join(lagoon, 'node_modules'));
+  await node(lagoon, 'typescript/bin/tsc');
+  rmSync(join(lagoon, 'node_modules'));
+  await npm(app, 'install', '--install-links', join(import.meta.dirname, 'harbour-provider'), lagoon);
+  writeFileSync(join(app, 'gateway.config.ts'), config);
+}
+
+let vendor: Vendor;
+beforeAll(async () => {
+  vendor = await startVendor();
+  await pack();
+  await install();
+}, 400_000);
+afterAll(async () => {
+  await vendor.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const copies: [string, Copy][] = [
+  ['beside an install', { entry: join(app, 'node_modules/.bin/tollgate'), folder: app }],
+  ['beside a clone', { entry: join(root, 'core/cli.js'), folder: root }],
+];
+
+function environment(name: string): Record<string, string> {
+  const known = { HARBOUR_API_KEY: vendor.key, HARBOUR_BASE_URL: vendor.url, LAGOON_API_KEY: vendor.key, LAGOON_BASE_URL: vendor.url };
+  return { ...known, TOLLGATE_DATA: join(folder, name), TOLLGATE_CONFIG: join(app, 'gateway.config.ts') };
+}
+
+function ask(gateway: RunningGateway, model: string): Promise<Response> {
+  const key = /sk-[\w-]+/.exec(gateway.printed())?.[0] ?? '';
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  return fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers, body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello!' }] }) });
+}
+
+describe.each(copies)('plugin packages of others, %s', (name, copy) => {
+  it('serve calls, and see the core that runs', { timeout: 100_000 }, async () => {
+    const gateway = await startProcess(environment(name), copy);
+    for (const model of ['harbour/small', 'lagoon/gpt-4o-mini']) {
+      const reply = await ask(gateway, model);
+      expect([reply.status, await reply.json()]).toMatchObject([200, { model, choices: [{ message: { content: expect.stringContaining('gpt-4o-mini') } }] }]);
+    }
+    expect((await ask(gateway, 'nobody/nothing')).status).toBe(404);
+    expect(await (await fetch(`${gateway.url}/witness`)).json()).toEqual({ errors: [true, true], protocol: true });
+    expect((await gateway.stop('SIGTERM')).code).toBe(0);
+  });
+
+  it('are refused where they were made for another version', async () => {
+    const misfit = join(app, 'node_modules/misfit');
+    mkdirSync(misfit, { recursive: true });
+    writeFileSync(join(misfit, 'package.json'), JSON.stringify({ name: 'misfit', type: 'module', exports: './index.js', peerDependencies: { tollgate: '^99.0.0' } }));
+    writeFileSync(join(misfit, 'index.js'), "import { whatComesLater } from 'tollgate';\nexport const misfit = whatComesLater();\n");
+    const TOLLGATE_CONFIG = join(app, 'misfit.config.js');
+    writeFileSync(TOLLGATE_CONFIG, "import { misfit } from 'misfit';\nexport default { plugins: [misfit] };\n");
+    const { code, errors } = await runVerb(['check'], { ...environment(name), TOLLGATE_CONFIG }, copy);
+    expect([code, errors]).toEqual([1, expect.stringMatching(/misfit\.config\.js: the package "misfit" works with tollgate \^99\.0\.0, and this is \d+\.\d+/)]);
+  });
+});
+
+describe('the installed package', () => {
+  it('has every bundled plugin under the name its file has', async () => {
+    const imports = [...readFileSync(join(root, 'gateway.config.ts'), 'utf8').matchAll(/from '\.\/(plugins\/[\w/-]+?)(?:\/index)?\.ts'/g)].map(([, path]) => `tollgate/${path}`);
+    expect(imports.length).toBeGreaterThan(30);
+    const script = `for (const name of ${JSON.stringify(imports)}) await import(name)`;
+    await run(process.execPath, ['--input-type=module', '--eval', script], { cwd: app, env });
+  });
+
+  it('has types that complete a configuration and refuse a wrong one', { timeout: 100_000 }, async () => {
+    writeFileSync(join(app, 'typed.ts'), typed);
+    writeFileSync(join(app, 'tsconfig.json'), JSON.stringify({ compilerOptions: strict, files: ['typed.ts'] }));
+    const { stdout } = await node(app, 'typescript/bin/tsc').catch((error: { stdout: string }) => error);
+    expect(stdout).toBe('');
+  });
+
+  it('lets a package of others run the contract in its own vitest', { timeout: 100_000 }, async () => {
+    for (const name of ['vitest', 'fast-check']) symlinkSync(join(tools, name), join(app, 'node_modules', name));
+    cpSync(join(import.meta.dirname, 'harbour-provider/harbour.test.js'), join(app, 'harbour.test.js'));
+    const report = join(folder, 'report.json');
+    await node(app, 'vitest/vitest.mjs', 'run', '--reporter=json', `--outputFile=${report}`).catch(() => undefined);
+    expect(JSON.parse(readFileSync(report, 'utf8'))).toMatchObject({ success: true, numPassedTests: 8 });
+  });
+
+  it('is small, and brings few packages of which none runs anything when it is installed', () => {
+    const { packages } = JSON.parse(readFileSync(join(app, 'node_modules/.package-lock.json'), 'utf8'));
+    const brought = Object.entries<{ hasInstallScript?: boolean }>(packages).filter(([path]) => !/\/(tollgate|(harbour|lagoon)-provider)$/.test(path));
+    expect(brought.length).toBeGreaterThan(50);
+    expect(brought.length).toBeLessThanOrEqual(160);
+    expect(brought.filter(([, { hasInstallScript }]) => hasInstallScript)).toEqual([]);
+    const [tarball = ''] = globSync('tollgate-*.tgz', { cwd: folder });
+    expect(readFileSync(join(folder, tarball)).length).toBeLessThan(1_000_000);
+    expect(globSync('node_modules/tollgate/**/*.test.*', { cwd: app })).toEqual([]);
+  });
+});
