@@ -1,11 +1,14 @@
 /** What a plugin may import; nothing else in core is public. */
 export { definePlugin, PluginError, pluginInterface } from './plugin.ts';
-export type { Command, CommandOption, CommandResult, Host, Keyring, Plugin, PluginFactory, Readiness, Route, RouteReply, RouteRequest } from './plugin.ts';
+export type { ClientAddress, Command, CommandOption, CommandResult, Host, Keyring, Plugin, PluginFactory, Readiness, Route, RouteReply, RouteRequest } from './plugin.ts';
+export { examineVendor } from './examination.ts';
+export type { Examination, Finding, Probe } from './examination.ts';
 export { defineProvider, drainLimits, onAbortSchema } from './provider.ts';
 export type { Endpoint, Provider, ProviderSpec, UpstreamRequest, UpstreamResponse } from './provider.ts';
 export type { ConditionalTapPlace, Hooks, TapPlace } from './hooks.ts';
 export { checkModel, readCatalogue } from './catalog.ts';
 export type { Capabilities, Catalog, Model, ModelFacts, Offer } from './catalog.ts';
+export type * from './description.ts';
 export type * from './exchange.ts';
 export type * from './protocol.ts';
 export { chargeSoFar } from './charge.ts';

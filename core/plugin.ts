@@ -8,6 +8,8 @@ import type { Logger } from 'pino';
 import type { Registry as MetricsRegistry } from 'prom-client';
 import type { z } from 'zod';
 import type { Catalog } from './catalog.ts';
+import type { Description } from './description.ts';
+import type { Examination } from './examination.ts';
 import type { Principal, Target } from './exchange.ts';
 import type { Hooks } from './hooks.ts';
 import { faultsOf } from './options.ts';
@@ -41,6 +43,8 @@ export type Route = {
   readonly path: string;
   /** Passed what went wrong; the answer is status and body in the words of the route's callers. */
   errors(error: unknown): RouteReply;
+  /** Asked for what it takes and gives, once, by whoever describes the gateway; `false`: there is nothing to call. */
+  readonly openapi?: false | (() => Promise<Description>);
 } & (
   | { readonly access: 'public'; handle(request: RouteRequest): Promise<RouteReply> }
   | { readonly access: 'user' | 'operator'; handle(request: RouteRequest, principal: Principal): Promise<RouteReply> }
@@ -83,6 +87,14 @@ export interface Readiness {
   fault(): string | undefined;
 }
 
+/** Where clients of a protocol are pointed: the base address they are given, below the gateway's own. */
+export interface ClientAddress {
+  readonly protocol: string;
+  /** The package that is given it: `openai`. */
+  readonly client: string;
+  readonly path: string;
+}
+
 /** A process-owned thing: shared by all who ask with the same key and options, closed with its last user. */
 export type OpenResource = <Options extends object, Thing>(
   key: string,
@@ -102,6 +114,8 @@ export interface Host {
   readonly routes: Registry<Route>;
   readonly commands: Registry<Command>;
   readonly readiness: Registry<Readiness>;
+  /** What `tollgate doctor` is to look at. */
+  readonly examinations: Registry<Examination>;
   /** How many calls are being answered. */
   readonly running: { readonly count: number };
   readonly catalog: Catalog;
@@ -121,6 +135,10 @@ export interface Host {
   readsFrom(file: string): void;
   /** Adds a line to what whoever starts the gateway is shown. */
   tell(line: string): void;
+  /** Says that the plugin does nothing, and what would switch it on: `set OPENAI_API_KEY`. */
+  off(remedy: string): void;
+  /** Names the base address of a protocol's clients, which whoever starts the gateway is shown. */
+  address(address: ClientAddress): void;
   /** Adds a call to paste, shown after all that is told; `{url}` in it becomes the gateway's address. */
   example(line: string): void;
   /** Asks a vendor for its models when ready and from time to time, and offers what it answers. */

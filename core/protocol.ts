@@ -7,6 +7,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { CanonicalEvent } from './canonical/events.ts';
 import type { CanonicalRequest } from './canonical/request.ts';
 import type { Capabilities, Model } from './catalog.ts';
+import type { CallDescription } from './description.ts';
 import type { GatewayError } from './errors.ts';
 import type { Loss } from './loss.ts';
 
@@ -205,4 +206,6 @@ export interface Protocol {
   readonly upstream: UpstreamSide;
   /** Absent where the protocol has no call that counts tokens. */
   readonly count?: CountSide;
+  /** Asked for what stands at all its addresses, once, by whoever describes the gateway. */
+  openapi?(): Promise<readonly CallDescription[]>;
 }
