@@ -30,7 +30,7 @@ function node(where: string, entry: string, ...words: string[]): Promise<{ stdou
 
 /** Packs a copy, since a build in the project itself would be in the way of whoever works there. */
 async function pack(): Promise<void> {
-  for (const part of ['core', 'plugins', 'examples', 'test/contract', 'test/support', 'test/balance', 'package.json', 'tsconfig.json', 'README.md', 'LICENSE']) {
+  for (const part of ['core', 'plugins', 'examples', 'gateway.config.ts', 'test/contract', 'test/support', 'test/balance', 'gateway.config.ts', 'package.json', 'tsconfig.json', 'README.md', 'LICENSE']) {
     cpSync(join(root, part), join(project, part), { recursive: true });
   }
   symlinkSync(tools, join(project, 'node_modules'));
@@ -141,6 +141,18 @@ describe.each(copies)('plugin packages of others, %s', (name, copy) => {
 });
 
 describe('the installed package', () => {
+  it('writes a configuration in a folder that has none, and serves by it', { timeout: 100_000 }, async () => {
+    const copy = { entry: join(app, 'node_modules/.bin/tollgate'), folder: join(app, 'fresh') };
+    mkdirSync(copy.folder);
+    const { code, output } = await runVerb(['init', '--json'], { MISTRAL_API_KEY: 'any' }, copy);
+    expect([code, JSON.parse(output)]).toMatchObject([0, { file: join(copy.folder, 'gateway.config.mjs'), on: ['demo', 'mistral'] }]);
+    const gateway = await startProcess({}, copy);
+    expect((await ask(gateway, 'demo/echo')).status).toBe(200);
+    expect((await gateway.stop('SIGTERM')).code).toBe(0);
+    writeFileSync(join(copy.folder, 'package.json'), '{"type":"module"}');
+    expect((await runVerb(['init'], {}, copy)).output).toContain(join(copy.folder, 'gateway.config.js'));
+  });
+
   it('has every bundled plugin under the name its file has', async () => {
     const imports = [...readFileSync(join(root, 'gateway.config.ts'), 'utf8').matchAll(/from '\.\/(plugins\/[\w/-]+?)(?:\/index)?\.ts'/g)].map(([, path]) => `tollgate/${path}`);
     expect(imports.length).toBeGreaterThan(30);
