@@ -6,11 +6,14 @@ import cluster from 'node:cluster';
 import { flushCompileCache } from 'node:module';
 import { Command as Program } from 'commander';
 import { destination, pino, type Logger } from 'pino';
-import { PluginError, type Command } from './plugin.ts';
+import { banner, isFirstStart } from './banner.ts';
 import { ConfigError, configFile, loadConfig } from './config.ts';
+import { diagnose, diagnosisText } from './doctor.ts';
 import { createGateway, type Gateway } from './gateway.ts';
+import { writeFirstConfig, writtenText } from './init.ts';
 import { releaseSoon } from './memory.ts';
-import { serve, type Service } from './service.ts';
+import { PluginError, type Command } from './plugin.ts';
+import { serve } from './service.ts';
 import { isFirstWorker, superviseWorkers, tellReady } from './workers.ts';
 
 function print(text: string): void {
@@ -27,6 +30,7 @@ async function start(): Promise<void> {
   const { workers } = config.server;
   if (workers > 1 && cluster.isPrimary) return superviseWorkers(workers);
   const logger = createLogger();
+  const first = isFirstStart(config.dataFolder);
   const serving = serve(config, logger);
   // Heard from the start, since it would end a process that does not listen for it.
   process.on('SIGHUP', () => void serving.then(({ reload }) => reload(), () => undefined));
@@ -50,15 +54,22 @@ async function start(): Promise<void> {
     if (!stopping) void stop();
   });
   // From here on someone may rely on it: signals are heard before it says that it is ready.
-  if (speaks) print(banner(service, performance.now() - began));
+  if (speaks) print(banner(service.first, service.url, { first, milliseconds: performance.now() - began }));
   else logger.info({ worker: Number(process.env['TOLLGATE_WORKER']) }, 'a worker is ready');
   tellReady();
   flushCompileCache();
   releaseSoon();
 }
 
-function banner({ url, notes, examples }: Service, milliseconds: number): string {
-  return [`Tollgate is ready at ${url} (${milliseconds.toFixed(0)} ms)`, ...notes, ...examples.map((line) => line.replaceAll('{url}', url))].join('\n');
+async function doctor(options: { json?: boolean }): Promise<void> {
+  const diagnosis = await diagnose(configFile(), createLogger());
+  print(options.json ? JSON.stringify(diagnosis) : diagnosisText(diagnosis));
+  if (!diagnosis.ok) process.exitCode = 1;
+}
+
+async function init(options: { json?: boolean; force?: boolean }): Promise<void> {
+  const written = await writeFirstConfig(createLogger(), options);
+  print(options.json ? JSON.stringify(written) : writtenText(written));
 }
 
 async function check(options: { json?: boolean }): Promise<void> {
@@ -96,9 +107,12 @@ function addVerb(program: Program, command: Command, gateway: Gateway): void {
   });
 }
 
+/** Verbs that are no plugin's. */
+const ownVerbs = new Set(['start', 'check', 'doctor', 'init']);
+
 /** The verbs of the plugins are known only once the configuration is read; help has to work without one. */
 async function addPluginVerbs(program: Program, wanted: string | undefined): Promise<void> {
-  if (wanted === 'start' || wanted === 'check') return;
+  if (wanted !== undefined && ownVerbs.has(wanted)) return;
   try {
     const gateway = createGateway(await loadConfig(configFile()), createLogger());
     for (const command of gateway.commands.all()) addVerb(program, command, gateway);
@@ -111,6 +125,13 @@ async function main(): Promise<void> {
   const program = new Program('tollgate').description('A gateway in front of generative models.');
   program.command('start').description('serve').action(start);
   program.command('check').description('read the configuration and say what is in it').option('--json', 'print one JSON object').action(check);
+  program.command('doctor').description('look whether machine, ledger and vendors are fit to serve; exits with 1 where they are not').option('--json', 'print one JSON object').action(doctor);
+  program
+    .command('init')
+    .description('write a configuration to begin with, of the providers whose keys are in the environment')
+    .option('--force', 'replace the one that is there')
+    .option('--json', 'print one JSON object')
+    .action(init);
   await addPluginVerbs(program, process.argv[2]);
   await program.parseAsync();
 }

@@ -7,9 +7,10 @@ import { Catalog } from './catalog.ts';
 import { ConfigError, type Config } from './config.ts';
 import { watchListing } from './discovery.ts';
 import { createDispatcher } from './dispatch.ts';
+import type { Examination } from './examination.ts';
 import { createHooks, type CoreHooks } from './hooks.ts';
 import { metrics, scrape } from './metrics.ts';
-import { PluginError, type Command, type Host, type Keyring, type Plugin, type Readiness, type Route } from './plugin.ts';
+import { PluginError, type ClientAddress, type Command, type Host, type Keyring, type Plugin, type Readiness, type Route } from './plugin.ts';
 import type { Protocol } from './protocol.ts';
 import type { Provider } from './provider.ts';
 import { Registry } from './registry.ts';
@@ -51,12 +52,39 @@ export interface Gateway extends Core {
   /** What plugins have to tell whoever starts the gateway, and calls to paste. */
   readonly notes: readonly string[];
   readonly examples: readonly string[];
+  readonly addresses: readonly ClientAddress[];
+  readonly providers: Registry<Provider>;
+  /** Plugins that do nothing, each with what would switch it on. */
+  readonly off: ReadonlyMap<string, string>;
+  readonly examinations: Registry<Examination>;
   /** The data files its plugins read: when one changes, the configuration is to be read again. */
   readonly files: ReadonlySet<string>;
   /** Runs the `ready` hook; afterwards nothing can be tapped any more. */
   open(): Promise<void>;
   /** Runs the `close` hook and lets go of every resource. */
   close(): Promise<void>;
+}
+
+/** What plugins say of themselves when they are applied. */
+interface Told {
+  readonly notes: string[];
+  readonly examples: string[];
+  readonly addresses: ClientAddress[];
+  readonly off: Map<string, string>;
+  readonly files: Set<string>;
+}
+
+function tellers({ notes, examples, addresses, off, files }: Told, plugin: string, logger: Logger): Pick<Host, 'readsFrom' | 'tell' | 'off' | 'address' | 'example'> {
+  return {
+    readsFrom: (file) => void files.add(file),
+    tell: (line) => void notes.push(line),
+    off(remedy) {
+      off.set(plugin, remedy);
+      logger.debug(`off: ${remedy} to switch it on`);
+    },
+    address: (address) => void addresses.push(address),
+    example: (line) => void examples.push(line),
+  };
 }
 
 /** Applies the plugins in their order. Throws a `ConfigError` naming the file, and the one that failed. */
@@ -70,9 +98,8 @@ export function createGateway(config: Config, logger: Logger): Gateway {
   const readiness = new Registry<Readiness>('readiness check');
   const catalog = new Catalog();
   const resources = new Resources();
-  const notes: string[] = [];
-  const examples: string[] = [];
-  const files = new Set<string>();
+  const told: Told = { notes: [], examples: [], addresses: [], off: new Map(), files: new Set() };
+  const examinations = new Registry<Examination>('examination');
   const dispatcher = createDispatcher(config.timeouts);
 
   const targetsFor = targetFinder(catalog, protocols);
@@ -104,16 +131,14 @@ export function createGateway(config: Config, logger: Logger): Gateway {
     const pluginLogger = logger.child({ plugin: plugin.name });
     const host: Host = {
       hooks: tappable(hooks, pluginLogger),
-      plugins, protocols, providers, keyrings, routes, commands, readiness, catalog, metrics, scrape,
+      plugins, protocols, providers, keyrings, routes, commands, readiness, examinations, catalog, metrics, scrape,
       running: core.calls,
       logger: pluginLogger,
       dataFolder: config.dataFolder,
       resource: resources.open,
       openOperatorDoor,
       targetsFor,
-      readsFrom: (file) => void files.add(file),
-      tell: (line) => void notes.push(line),
-      example: (line) => void examples.push(line),
+      ...tellers(told, plugin.name, pluginLogger),
       discover: (provider, source) => watchListing(hooks, catalog, provider, source, pluginLogger),
     };
     applyPlugin(plugin, host, config.file);
@@ -121,7 +146,7 @@ export function createGateway(config: Config, logger: Logger): Gateway {
   hooks.dispatch.tapPromise({ name: 'proxy', stage: Number.MAX_SAFE_INTEGER }, dispatcher.dispatch);
 
   return {
-    ...core, notes, examples, files,
+    ...core, ...told, providers, examinations,
     async open() {
       await sweepUploads(core.uploadFolder);
       await hooks.ready.promise();

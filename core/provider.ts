@@ -7,6 +7,7 @@ import { z } from 'zod';
 import type { CanonicalRequest } from './canonical/request.ts';
 import { readCatalogue, type Model } from './catalog.ts';
 import { drainSchema, type DrainLimits } from './drain.ts';
+import { examineVendor } from './examination.ts';
 import { definePlugin, type PluginFactory } from './plugin.ts';
 import { priceSchema } from './money.ts';
 import type { Target } from './exchange.ts';
@@ -65,6 +66,8 @@ export interface ProviderSpec {
   readonly choose?: Provider['choose'];
   /** A catalogue file, or the path below the address where the vendor lists its models. */
   readonly models: URL | { readonly discover: string };
+  /** Where a GET that costs nothing tells whether the key is accepted: a path below the address; the list of models where it is discovered. */
+  readonly probe?: { readonly path: string; readonly headers?: Readonly<Record<string, string>> };
   /** How the key is shown to the vendor; `Authorization: Bearer` unless said otherwise. */
   readonly credential?: (key: string) => Readonly<Record<string, string>>;
 }
@@ -118,7 +121,7 @@ export function defineProvider(spec: ProviderSpec): PluginFactory<typeof options
       const keys = [options.apiKey ?? (process.env[spec.env.key] || [])].flat();
       const base = (options.baseUrl ?? (process.env[spec.env.baseUrl] || spec.baseUrl))?.replace(/\/+$/, '');
       if (!base || (spec.baseUrl && keys.length === 0)) {
-        host.logger.debug(`off: set ${spec.baseUrl ? spec.env.key : spec.env.baseUrl} to switch it on`);
+        host.off(`set ${spec.baseUrl ? spec.env.key : spec.env.baseUrl}`);
         return;
       }
       if (spec.models instanceof URL) host.readsFrom(fileURLToPath(spec.models));
@@ -127,6 +130,9 @@ export function defineProvider(spec: ProviderSpec): PluginFactory<typeof options
       for (const [index, headers] of credentials.entries()) {
         const provider = providerOf(spec, base, headers, credentials.length > 1 ? index + 1 : undefined, options);
         if (index === 0) host.providers.add(provider);
+        const { path, headers: own } = spec.probe ?? { path: spec.models instanceof URL ? '' : spec.models.discover };
+        const probe = { url: base + path, headers: own, variable: spec.env.key };
+        host.examinations.add({ name: `${spec.name} ${index + 1}`, examine: () => examineVendor(provider, probe) });
         if (models) host.catalog.offer(provider, models);
         else if (!(spec.models instanceof URL)) host.discover(provider, { url: base + spec.models.discover, headers, options });
       }

@@ -12,9 +12,8 @@ import { watchFiles } from './watch.ts';
 
 export interface Service {
   readonly url: string;
-  /** What plugins have to tell whoever started it, and calls to paste. */
-  readonly notes: readonly string[];
-  readonly examples: readonly string[];
+  /** The gateway it began with: what there is to tell whoever started it. */
+  readonly first: Gateway;
   /** Reads the configuration again; answers whether the new one is in service. Calls that come while it works share its next run. */
   reload(): Promise<boolean>;
   /** Red at once, calls finish, the ledger is settled; resolves when all is let go of. */
@@ -99,8 +98,7 @@ export async function serve(first: Config, logger: Logger): Promise<Service> {
 
   return {
     url: door.url,
-    notes: gateway.notes,
-    examples: gateway.examples,
+    first: gateway,
     reload,
     async stop() {
       stopping = true;

@@ -7,6 +7,7 @@ export const anthropic = defineProvider({
   baseUrl: 'https://api.anthropic.com',
   endpoints: { messages: (_target, operation) => (operation === 'count' ? '/v1/messages/count_tokens' : '/v1/messages') },
   models: new URL('catalogue/anthropic.json', import.meta.url),
+  probe: { path: '/v1/models', headers: { 'anthropic-version': '2023-06-01' } },
   // The version header is the protocol's own, and the client's where its request goes on as it is.
   credential: (key) => ({ 'x-api-key': key }),
 });

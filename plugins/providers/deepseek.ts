@@ -7,4 +7,5 @@ export const deepseek = defineProvider({
   baseUrl: 'https://api.deepseek.com/v1',
   endpoints: { 'chat-completions': '/chat/completions' },
   models: new URL('catalogue/deepseek.json', import.meta.url),
+  probe: { path: '/models' },
 });

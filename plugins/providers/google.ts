@@ -14,5 +14,6 @@ export const google = defineProvider({
   baseUrl: 'https://generativelanguage.googleapis.com',
   endpoints: { 'generate-content': ({ model }, operation, stream) => `/v1beta/models/${urlPath(model.upstream)}:${methodOf(operation, stream)}` },
   models: new URL('catalogue/google.json', import.meta.url),
+  probe: { path: '/v1beta/models' },
   credential: (key) => ({ 'x-goog-api-key': key }),
 });

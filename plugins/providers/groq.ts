@@ -7,4 +7,5 @@ export const groq = defineProvider({
   baseUrl: 'https://api.groq.com/openai/v1',
   endpoints: { 'chat-completions': '/chat/completions' },
   models: new URL('catalogue/groq.json', import.meta.url),
+  probe: { path: '/models' },
 });

@@ -7,4 +7,5 @@ export const mistral = defineProvider({
   baseUrl: 'https://api.mistral.ai/v1',
   endpoints: { 'chat-completions': '/chat/completions' },
   models: new URL('catalogue/mistral.json', import.meta.url),
+  probe: { path: '/models' },
 });

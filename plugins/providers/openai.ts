@@ -13,4 +13,5 @@ export const openai = defineProvider({
   },
   choose: chooseWire,
   models: new URL('catalogue/openai.json', import.meta.url),
+  probe: { path: '/models' },
 });

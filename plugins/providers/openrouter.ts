@@ -7,4 +7,6 @@ export const openrouter = defineProvider({
   baseUrl: 'https://openrouter.ai/api/v1',
   endpoints: { 'chat-completions': '/chat/completions' },
   models: { discover: '/models' },
+  // Anybody may read its list of models.
+  probe: { path: '/key' },
 });

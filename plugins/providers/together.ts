@@ -7,4 +7,5 @@ export const together = defineProvider({
   baseUrl: 'https://api.together.ai/v1',
   endpoints: { 'chat-completions': '/chat/completions' },
   models: new URL('catalogue/together.json', import.meta.url),
+  probe: { path: '/models' },
 });

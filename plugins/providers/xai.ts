@@ -9,4 +9,5 @@ export const xai = defineProvider({
   endpoints: { 'chat-completions': '/chat/completions', responses: '/responses' },
   choose: chooseWire,
   models: new URL('catalogue/xai.json', import.meta.url),
+  probe: { path: '/models' },
 });

@@ -8,6 +8,7 @@ import { definePlugin, formatUsd, GatewayError, usd } from '../../../core/index.
 import { narrow, outOfBalance, quotesFor } from './admission.ts';
 import { openStore, storeOptions } from './choice.ts';
 import { ledgerCommands } from './commands.ts';
+import { ledgerExamination } from './examination.ts';
 import { makeFirstKey } from './first-key.ts';
 import { claimOf, claimRefusal, idempotencyOptions, keepSwept, replayOf } from './idempotency.ts';
 import { withinModels } from './key-limits.ts';
@@ -74,6 +75,7 @@ export const balance = definePlugin({
 
     host.readiness.add({ name: 'ledger', fault: () => (opened ? opened.store.health()?.message : 'it is not open yet') });
 
+    host.examinations.add(ledgerExamination(() => openStore(store, host.dataFolder)));
     host.keyrings.add(createKeyring(ledger));
     const routes = [...balanceRoutes(addresses, ledger), ...operatorRoutes(ledger), ...(topUps ? [topUpRoute(topUps, ledger)] : [])];
     for (const route of routes) host.routes.add(route);

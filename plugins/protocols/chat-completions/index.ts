@@ -64,6 +64,7 @@ export const protocol: Protocol = {
     ending: 'event',
     terminator,
   },
+  openapi: async () => (await import('./description.ts')).describeCalls(path),
 };
 
 export const chatCompletions = definePlugin({
@@ -72,6 +73,7 @@ export const chatCompletions = definePlugin({
   apply(host) {
     host.protocols.add(protocol);
     for (const route of listingRoutes(host.catalog)) host.routes.add(route);
+    host.address({ protocol: protocolName, client: 'openai', path: '/v1' });
     host.example(example);
   },
 });

@@ -70,6 +70,7 @@ export function protocolAt(mount: string): Protocol {
       terminator: '',
     },
     count,
+    openapi: async () => (await import('./description.ts')).describeCalls(mount),
   };
 }
 
@@ -79,6 +80,7 @@ export const generateContent = definePlugin({
   options: z.strictObject({ mount: z.string().regex(/^(\/[\w.-]+)*$/, 'a path such as "/beta", without a slash at its end').default('/beta') }),
   apply(host, { mount }) {
     host.protocols.add(protocolAt(mount));
+    host.address({ protocol: protocolName, client: '@google/genai', path: mount });
     host.example(`curl {url}${mount}/v1beta/models/demo/echo:generateContent -H "x-goog-api-key: $KEY" -H "Content-Type: application/json" -d '{"contents":[{"role":"user","parts":[{"text":"Hello!"}]}]}'`);
     for (const route of [...listingRoutes(host.catalog, mount), ...strayRoutes(mount)]) host.routes.add(route);
   },

@@ -55,6 +55,7 @@ export function protocolWith({ quality }: { readonly quality: 'required' | 'opti
       ending: 'event',
       terminator: '',
     },
+    openapi: async () => (await import('./description.ts')).describeCalls(quality),
   };
 }
 
@@ -64,6 +65,7 @@ export const images = definePlugin({
   options: z.strictObject({ quality: z.enum(['required', 'optional']).default('required') }),
   apply(host, options) {
     host.protocols.add(protocolWith(options));
+    host.address({ protocol: protocolName, client: 'openai', path: '/v1' });
     host.example(example);
     // After whatever adds targets.
     host.hooks.route.tapPromise({ name: protocolName, stage: 1 }, async (targets, parsed) => reachable(targets, parsed));

@@ -69,6 +69,7 @@ export function protocolWith(assistantItems: AssistantItems): Protocol {
       terminator,
     },
     count,
+    openapi: async () => (await import('./description.ts')).calls,
   };
 }
 
@@ -85,6 +86,7 @@ export const responses = definePlugin({
   }),
   apply(host, { assistantItems }) {
     host.protocols.add(assistantItems === 'strict' ? protocol : protocolWith(assistantItems));
+    host.address({ protocol: protocolName, client: 'openai', path: '/v1' });
     host.example(`curl {url}/v1/responses -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" -d '{"model":"demo/echo","input":"Hello!"}'`);
   },
 });

@@ -1,0 +1,42 @@
+/** What whoever starts the gateway is shown: where its clients go, who answers, what is off and why; calls to paste the first time. */
+import { existsSync, readdirSync } from 'node:fs';
+import type { Gateway } from './gateway.ts';
+
+const width = 110;
+
+/** Words in lines that a terminal holds, the later ones indented. */
+function folded(text: string): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1);
+    if (line === undefined) lines.push(word);
+    else if (line.length + word.length < width) lines[lines.length - 1] = `${line} ${word}`;
+    else lines.push(`  ${word}`);
+  }
+  return lines;
+}
+
+/** The base address of each SDK, once, with the protocols it is for. */
+function addressLines({ addresses }: Gateway, url: string): string[] {
+  const bases = [...Map.groupBy(addresses, ({ path, client }) => `${url}${path} ${client}`).values()];
+  const longest = (of: (base: (typeof bases)[number]) => string): number => Math.max(0, ...bases.map((base) => of(base).length));
+  const clientOf = ([first]: (typeof bases)[number]): string => first?.client ?? '';
+  const addressOf = ([first]: (typeof bases)[number]): string => url + (first?.path ?? '');
+  return bases.map((base) => `  ${clientOf(base).padEnd(longest(clientOf))}  ${addressOf(base).padEnd(longest(addressOf))}  ${base.map(({ protocol }) => protocol).join(', ')}`);
+}
+
+function providerLines({ providers, off }: Gateway): string[] {
+  const on = [...providers.all()].map(({ name }) => name).join(', ');
+  const missing = [...off].map(([name, remedy]) => `${name} (${remedy})`).join(', ');
+  return [...folded(`Providers: ${on || 'none; calls will find no model'}.`), ...(missing ? folded(`Off: ${missing}.`) : [])];
+}
+
+export function banner(gateway: Gateway, url: string, { first, milliseconds }: { readonly first: boolean; readonly milliseconds: number }): string {
+  const examples = first ? gateway.examples.map((line) => line.replaceAll('{url}', url)) : [];
+  return [`Tollgate is ready at ${url} (${milliseconds.toFixed(0)} ms)`, ...addressLines(gateway, url), ...providerLines(gateway), ...gateway.notes, ...examples].join('\n');
+}
+
+/** Whether nobody has started a gateway on this data before: to be asked before it is opened. */
+export function isFirstStart(dataFolder: string): boolean {
+  return !existsSync(dataFolder) || readdirSync(dataFolder).length === 0;
+}

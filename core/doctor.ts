@@ -1,0 +1,160 @@
+/**
+ * `tollgate doctor`: whether this machine, its configuration, its ledger and its vendors are fit to serve. It looks
+ * and changes nothing, works beside a running gateway, and says what to do about each fault it finds.
+ */
+import { mkdir, open, rm } from 'node:fs/promises';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { z } from 'zod';
+import { ConfigError, loadConfig, type Config } from './config.ts';
+import { clock, type Finding } from './examination.ts';
+import { createGateway } from './gateway.ts';
+
+export interface Diagnosis {
+  readonly ok: boolean;
+  readonly findings: readonly Finding[];
+}
+
+/** The least major version of Node, as package.json has it. */
+const leastNode = 24;
+
+function examineNode(): Finding {
+  const told = process.version;
+  if (Number.parseInt(process.versions.node, 10) >= leastNode) return { subject: 'node', state: 'well', told };
+  return { subject: 'node', state: 'fault', told, remedy: `run it on Node ${leastNode} or later; "npm ci" in a clone brings one` };
+}
+
+const reportSchema = z.object({ userLimits: z.object({ open_files: z.object({ soft: z.union([z.number(), z.string()]) }) }) });
+
+/** A call takes one descriptor for its client and one for its vendor; below the first number hardly anything works. */
+const leastDescriptors = 1024;
+
+function examineDescriptors(maxConnections: number): Finding {
+  const subject = 'descriptors';
+  // Looking up names of the network's other ends would take long.
+  Object.assign(process.report, { excludeNetwork: true });
+  const limits = reportSchema.safeParse(process.report.getReport());
+  if (!limits.success) return { subject, state: 'note', told: 'this system does not say how many files may be open' };
+  const { soft } = limits.data.userLimits.open_files;
+  const told = `${soft} files and connections may be open`;
+  const enough = typeof soft === 'string' || soft >= maxConnections * 2;
+  if (enough) return { subject, state: 'well', told };
+  const remedy = `raise the limit to ${maxConnections * 2} (ulimit -n, or LimitNOFILE of the service), or lower server.maxConnections to ${Math.floor(soft / 2)}`;
+  return { subject, state: soft < leastDescriptors ? 'fault' : 'note', told, remedy };
+}
+
+/** Milliseconds a disk may take to keep a few bytes: a call waits for it twice. */
+const slowSync = 20;
+const uselessSync = 200;
+const rounds = 15;
+
+async function syncTimes(file: string): Promise<number[]> {
+  const handle = await open(file, 'w');
+  try {
+    const times: number[] = [];
+    for (let round = 0; round < rounds; round += 1) {
+      const began = performance.now();
+      await handle.write(Buffer.alloc(4096, round));
+      await handle.datasync();
+      times.push(performance.now() - began);
+    }
+    return times.toSorted((first, second) => first - second);
+  } finally {
+    await handle.close();
+    await rm(file, { force: true });
+  }
+}
+
+async function examineDisk(folder: string): Promise<Finding> {
+  const subject = 'disk';
+  try {
+    await mkdir(folder, { recursive: true });
+    const median = (await syncTimes(join(folder, `.doctor-${process.pid}`)))[Math.floor(rounds / 2)] ?? 0;
+    const told = `${folder} keeps what is written in ${median.toFixed(1)} ms`;
+    if (median <= slowSync) return { subject, state: 'well', told };
+    return { subject, state: median > uselessSync ? 'fault' : 'note', told, remedy: 'each call waits for that twice: put dataFolder (TOLLGATE_DATA) on a local disk' };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return { subject, state: 'fault', told: `${folder} cannot be written: ${reason}`, remedy: 'give the folder to the user who runs the gateway, or set TOLLGATE_DATA to another' };
+  }
+}
+
+/** Whoever answers at a taken port as a gateway does is most likely the one that is meant to run there. */
+async function isGateway(url: string): Promise<boolean> {
+  try {
+    const response = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(2000), redirect: 'error' });
+    return JSON.stringify(await response.json()) === '{"status":"ok"}';
+  } catch {
+    return false;
+  }
+}
+
+async function examinePort({ host, port }: Config['server']): Promise<Finding> {
+  const subject = 'port';
+  const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const server = createServer();
+  try {
+    server.listen(port, host);
+    await once(server, 'listening');
+    return { subject, state: 'well', told: `${host}:${port} is free` };
+  } catch (error) {
+    if (await isGateway(url)) return { subject, state: 'well', told: `a gateway answers at ${host}:${port} already` };
+    const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    return { subject, state: 'fault', told: `${host}:${port} cannot be listened on: ${reason}`, remedy: reason === 'EADDRINUSE' ? 'set PORT to another, or stop what is there' : 'set HOST and PORT to an address of this machine' };
+  } finally {
+    server.close();
+  }
+}
+
+async function examinePlugins(config: Config, logger: Logger): Promise<Finding[]> {
+  const gateway = createGateway(config, logger);
+  try {
+    const examined = await Promise.all([...gateway.examinations.all()].map(({ examine }) => examine()));
+    const on = [...gateway.providers.all()].map(({ name }) => name);
+    const providers: Finding =
+      on.length > 0 ? { subject: 'providers', state: 'well', told: `on: ${on.join(', ')}` } : { subject: 'providers', state: 'fault', told: 'none is on: there is nobody to answer', remedy: `${[...gateway.off.values()].join('; ') || 'list one in the configuration'}` };
+    return [providers, ...examined.flat()];
+  } finally {
+    await gateway.close();
+  }
+}
+
+const severity = { well: 0, note: 1, fault: 2 };
+
+/** Of what vendors say of our clock, the worst; that nobody said anything is worth knowing. */
+function agreed(findings: readonly Finding[]): Finding[] {
+  const [worst = { subject: clock, state: 'note', told: 'no vendor was there to compare it with', remedy: 'switch a provider on by its key' } satisfies Finding] = findings
+    .filter(({ subject }) => subject === clock)
+    .toSorted((first, second) => severity[second.state] - severity[first.state]);
+  return [...findings.filter(({ subject }) => subject !== clock), worst];
+}
+
+async function examineConfig(file: string, logger: Logger): Promise<Finding[]> {
+  try {
+    const config = await loadConfig(file);
+    const read: Finding = { subject: 'configuration', state: 'well', told: `${file}, ${config.plugins.length} plugins` };
+    const examined = await examinePlugins(config, logger);
+    return [read, examineDescriptors(config.server.maxConnections), await examinePort(config.server), await examineDisk(config.dataFolder), ...agreed(examined)];
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return [{ subject: 'configuration', state: 'fault', told: error.message, remedy: 'put it right; nothing else can be looked at before' }];
+  }
+}
+
+/** Looks at everything once. */
+export async function diagnose(file: string, logger: Logger): Promise<Diagnosis> {
+  const findings = [examineNode(), ...(await examineConfig(file, logger))];
+  return { ok: findings.every(({ state }) => state !== 'fault'), findings };
+}
+
+const marks = { well: 'ok   ', note: 'note ', fault: 'FAULT' };
+
+/** A line for each finding, and one below it that says what to do. */
+export function diagnosisText({ ok, findings }: Diagnosis): string {
+  const width = Math.max(...findings.map(({ subject }) => subject.length));
+  const lines = findings.flatMap(({ subject, state, told, remedy }) => [`${marks[state]}  ${subject.padEnd(width)}  ${told}`, ...(remedy === undefined ? [] : [`${' '.repeat(width + 9)}→ ${remedy}`])]);
+  const faults = findings.filter(({ state }) => state === 'fault').length;
+  return [...lines, ok ? 'Nothing keeps it from serving.' : `${faults} of ${findings.length} findings are faults.`].join('\n');
+}

@@ -1,0 +1,194 @@
+/** The first minute: a configuration is written from what the environment holds, a doctor looks at machine, ledger and vendors, and the start says where to go. */
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { runVerb, startProcess, type Copy } from '../support/process.ts';
+
+const entry = join(import.meta.dirname, '../../core/cli.js');
+const places: string[] = [];
+const servers: Server[] = [];
+afterAll(() => {
+  for (const server of servers) server.close();
+  for (const place of places) rmSync(place, { recursive: true, force: true });
+});
+
+function emptyFolder(): Copy {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-first-'));
+  places.push(folder);
+  return { entry, folder };
+}
+
+const writtenSchema = z.object({ file: z.string(), on: z.array(z.string()), off: z.record(z.string(), z.string()) });
+const diagnosisSchema = z.object({ ok: z.boolean(), findings: z.array(z.object({ subject: z.string(), state: z.enum(['well', 'note', 'fault']), told: z.string(), remedy: z.string().optional() })) });
+
+describe('init', () => {
+  it('writes a configuration of the providers whose keys are there, which is right and serves', async () => {
+    const copy = emptyFolder();
+    const keys = { ANTHROPIC_API_KEY: 'secret-of-anthropic', OLLAMA_BASE_URL: 'http://127.0.0.1:1/v1', GROQ_API_KEY: '' };
+    const { code, output } = await runVerb(['init', '--json'], keys, copy);
+    const written = writtenSchema.parse(JSON.parse(output));
+    expect([code, written.file, written.on]).toEqual([0, join(copy.folder, 'gateway.config.ts'), ['anthropic', 'demo', 'ollama']]);
+    expect(written.off).toMatchObject({ groq: 'set GROQ_API_KEY', openai: 'set OPENAI_API_KEY', vllm: 'set VLLM_BASE_URL' });
+    const text = readFileSync(written.file, 'utf8');
+    expect(text).not.toContain('secret-of-anthropic');
+    expect(text).toMatch(/^ {4}anthropic\(\),$/m);
+    expect(text).toMatch(/^ {4}\/\/ groq\(\): set GROQ_API_KEY, and import it from 'tollgate\/plugins\/providers\/groq'\.$/m);
+    expect(text).not.toMatch(/import \{ groq \}|from '\./);
+    const { plugins } = JSON.parse((await runVerb(['check', '--json'], keys, copy)).output);
+    expect(plugins).toEqual(expect.arrayContaining(['anthropic', 'ollama', 'demo', 'balance', 'messages']));
+    expect(plugins).not.toContain('groq');
+  });
+
+  it('says what it found, and what to do next', async () => {
+    const { output } = await runVerb(['init'], { MISTRAL_API_KEY: 'any' }, emptyFolder());
+    expect(output).toMatch(/^Wrote .*gateway\.config\.ts\.\nProviders in it: demo, mistral\.\n[\s\S]* {2}openai: set OPENAI_API_KEY\n[\s\S]*tollgate start/);
+  });
+
+  it('replaces a file only when it is told to', async () => {
+    const copy = emptyFolder();
+    const file = join(copy.folder, 'gateway.config.ts');
+    writeFileSync(file, '// mine');
+    const refused = await runVerb(['init'], {}, copy);
+    expect([refused.code, refused.errors]).toEqual([1, `tollgate: ${file} is there already and stays as it is; --force replaces it\n`]);
+    expect(readFileSync(file, 'utf8')).toBe('// mine');
+    expect((await runVerb(['init', '--force'], {}, copy)).code).toBe(0);
+    expect(readFileSync(file, 'utf8')).toContain('defineConfig');
+  });
+});
+
+describe('a start', () => {
+  it('tells the base address of each SDK, who is on, what is off and why; the calls to paste once', async () => {
+    const copy = emptyFolder();
+    expect((await runVerb(['init'], { XAI_API_KEY: 'any' }, copy)).code).toBe(0);
+    const gateway = await startProcess({}, copy);
+    const printed = gateway.printed();
+    await gateway.stop('SIGTERM');
+    expect(printed).toMatch(new RegExp(`openai +${gateway.url}/v1 +chat-completions, responses, images\n`));
+    expect(printed).toMatch(new RegExp(`@anthropic-ai/sdk +${gateway.url}/alpha +messages\n`));
+    expect(printed).toMatch(new RegExp(`@google/genai +${gateway.url}/beta +generate-content\n`));
+    expect(printed).toMatch(/\nProviders: demo\.\nOff: xai \(set XAI_API_KEY\)\.\n/);
+    expect(printed).toMatch(/\nOperators' door: http.*, its secret is in .*operator-secret\n/);
+    expect([printed.match(/export KEY=sk-/g)?.length, printed.match(/^curl /gm)?.length]).toEqual([1, 5]);
+    const again = await startProcess({ XAI_API_KEY: 'any' }, copy);
+    await again.stop('SIGTERM');
+    expect(again.printed()).toContain('Providers: xai, demo.');
+    expect(again.printed()).not.toMatch(/sk-|^curl /m);
+    expect(again.printed().split('\n').length).toBeLessThan(12);
+  });
+});
+
+/** A vendor that lists models for one key. Its clock is `late` by as many seconds. */
+async function startVendor({ late = 0, status = 200 } = {}): Promise<{ url: string; asked: string[] }> {
+  const asked: string[] = [];
+  const server = createServer({}, ({ method, url, headers }, response) => {
+    const key = headers.authorization ?? headers['x-api-key'] ?? headers['x-goog-api-key'];
+    asked.push(`${method} ${url} ${headers['anthropic-version'] ?? ''}`.trim());
+    response.writeHead(key === 'Bearer good-key' || key === 'good-key' ? status : 401, { date: new Date(Date.now() - late * 1000).toUTCString() });
+    response.end('{"data":[]}');
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  servers.push(server);
+  const address = server.address();
+  return { url: `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`, asked };
+}
+
+async function diagnose(copy: Copy, environment: Record<string, string> = {}): Promise<{ code: number | null; ok: boolean; of: (subject: string) => object | undefined; output: string }> {
+  const { code, output, errors } = await runVerb(['doctor', '--json'], { PORT: '0', TOLLGATE_CONFIG: join(import.meta.dirname, '../../gateway.config.ts'), ...environment }, copy);
+  const { ok, findings } = diagnosisSchema.parse(JSON.parse(output));
+  return { code, ok, of: (subject) => findings.find((finding) => finding.subject === subject), output: output + errors };
+}
+
+describe('doctor', () => {
+  it('finds nothing wrong where nothing is, and leaves nothing behind', async () => {
+    const vendor = await startVendor();
+    const copy = emptyFolder();
+    const { code, ok, of } = await diagnose(copy, { OPENAI_API_KEY: 'good-key', OPENAI_BASE_URL: `${vendor.url}/v1` });
+    expect([code, ok]).toEqual([0, true]);
+    for (const subject of ['node', 'configuration', 'disk', 'port', 'ledger', 'providers', 'openai', 'clock']) expect(of(subject), subject).toMatchObject({ state: 'well' });
+    expect(of('descriptors')).toBeDefined();
+    expect(vendor.asked).toEqual(['GET /v1/models']);
+    expect(execFileSync('find', [copy.folder, '-name', '.doctor*'], { encoding: 'utf8' })).toBe('');
+  });
+
+  it('asks each vendor as its own interface has it, and each of several keys', async () => {
+    const vendor = await startVendor();
+    const copy = emptyFolder();
+    const config = join(copy.folder, 'keys.config.mjs');
+    writeFileSync(config, "import { openai } from 'tollgate/plugins/providers/openai';\nexport default { server: { port: 0 }, plugins: [openai({ apiKey: ['good-key', 'bad-key-one'] })] };\n");
+    const many = await diagnose(copy, { TOLLGATE_CONFIG: config, OPENAI_BASE_URL: `${vendor.url}/v1` });
+    expect([many.code, many.of('openai, key 1'), many.of('openai, key 2')]).toMatchObject([1, { state: 'well' }, { state: 'fault' }]);
+    vendor.asked.length = 0;
+    const bases = { ANTHROPIC_BASE_URL: vendor.url, GOOGLE_GEMINI_BASE_URL: vendor.url, OPENROUTER_BASE_URL: `${vendor.url}/api/v1`, OLLAMA_BASE_URL: `${vendor.url}/v1` };
+    const { of } = await diagnose(copy, { ...bases, ANTHROPIC_API_KEY: 'good-key', GEMINI_API_KEY: 'good-key', OPENROUTER_API_KEY: 'good-key', OLLAMA_API_KEY: 'good-key' });
+    for (const subject of ['anthropic', 'google', 'openrouter', 'ollama']) expect(of(subject), subject).toMatchObject({ state: 'well' });
+    expect(vendor.asked.toSorted()).toEqual(['GET /api/v1/key', 'GET /v1/models', 'GET /v1/models 2023-06-01', 'GET /v1beta/models']);
+  });
+
+  it('tells keys that are refused and vendors that are away, with what to do, and never a key', async () => {
+    const [vendor, gone] = [await startVendor(), await startVendor()];
+    servers.pop()?.close();
+    const { code, of, output } = await diagnose(emptyFolder(), { OPENAI_API_KEY: 'bad-key-one', OPENAI_BASE_URL: vendor.url, MISTRAL_API_KEY: 'bad-key-two', MISTRAL_BASE_URL: gone.url });
+    expect(code).toBe(1);
+    expect(of('openai')).toMatchObject({ state: 'fault', told: expect.stringContaining('does not accept the key (401)'), remedy: expect.stringContaining('OPENAI_API_KEY') });
+    expect(of('mistral')).toMatchObject({ state: 'fault', told: `${new URL(gone.url).host} could not be asked: ECONNREFUSED`, remedy: expect.any(String) });
+    expect(output).not.toMatch(/bad-key/);
+  });
+
+  it.each([
+    [503, 'fault'],
+    [429, 'note'],
+    [404, 'note'],
+  ])('tells what a vendor that answers %i is', async (status, state) => {
+    const vendor = await startVendor({ status });
+    const { code, of } = await diagnose(emptyFolder(), { OPENAI_API_KEY: 'good-key', OPENAI_BASE_URL: vendor.url });
+    expect([code, of('openai')]).toMatchObject([state === 'fault' ? 1 : 0, { state, remedy: expect.any(String) }]);
+  });
+
+  it.each([
+    [3600, 1, { state: 'fault', told: expect.stringMatching(/^(3599|3600|3601) s ahead of 127/) }],
+    [-20, 0, { state: 'note', told: expect.stringMatching(/^(1\d|2\d) s behind 127/) }],
+  ])('holds the clock against the vendor whose clock is %i s late', async (late, code, finding) => {
+    const vendor = await startVendor({ late });
+    const found = await diagnose(emptyFolder(), { OPENAI_API_KEY: 'good-key', OPENAI_BASE_URL: vendor.url });
+    expect([found.code, found.of('clock')]).toMatchObject([code, { ...finding, remedy: expect.any(String) }]);
+  });
+
+  it('tells a port that is taken by another, and one where a gateway runs', async () => {
+    const other = await startVendor();
+    const PORT = new URL(other.url).port;
+    const taken = await diagnose(emptyFolder(), { PORT });
+    expect([taken.code, taken.of('port')]).toMatchObject([1, { state: 'fault', told: expect.stringContaining('EADDRINUSE'), remedy: expect.stringContaining('set PORT') }]);
+    const copy = emptyFolder();
+    expect((await runVerb(['init'], {}, copy)).code).toBe(0);
+    const gateway = await startProcess({}, copy);
+    const beside = await diagnose(copy, { PORT: new URL(gateway.url).port });
+    await gateway.stop('SIGTERM');
+    expect([beside.code, beside.of('port'), beside.of('ledger')]).toMatchObject([0, { state: 'well', told: expect.stringContaining('a gateway answers') }, { state: 'well' }]);
+  });
+
+  it('tells a ledger that cannot be read, and a folder that cannot be written', async () => {
+    const copy = emptyFolder();
+    mkdirSync(join(copy.folder, 'data'));
+    writeFileSync(join(copy.folder, 'data/ledger.db'), 'no database at all, and longer than the head of one '.repeat(20));
+    const broken = await diagnose(copy);
+    expect([broken.code, broken.of('ledger')]).toMatchObject([1, { state: 'fault', remedy: expect.any(String) }]);
+    writeFileSync(join(copy.folder, 'file'), '');
+    chmodSync(join(copy.folder, 'file'), 0o400);
+    const barred = await diagnose(copy, { TOLLGATE_DATA: join(copy.folder, 'file/data') });
+    expect([barred.code, barred.of('disk')]).toMatchObject([1, { state: 'fault', remedy: expect.stringContaining('TOLLGATE_DATA') }]);
+  });
+
+  it('tells a configuration that does not load, in lines for a reader', async () => {
+    const copy = emptyFolder();
+    const config = join(copy.folder, 'wrong.mjs');
+    writeFileSync(config, 'export default { plugins: [], sever: {} };');
+    const { code, output } = await runVerb(['doctor'], { TOLLGATE_CONFIG: config }, copy);
+    expect(code).toBe(1);
+    expect(output).toMatch(/ok +node +v\d+[\s\S]*FAULT +configuration +.*wrong\.mjs: unknown option "sever"[\s\S]*\n +→ .+\n[\s\S]*1 of 2 findings are faults/);
+  });
+});
