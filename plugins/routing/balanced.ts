@@ -5,31 +5,18 @@
 import { z } from 'zod';
 import { definePlugin, type Target } from '../../core/index.ts';
 import { keepPaces, type Pace } from '../shared/routing/pace.ts';
-import { lowestFirst, tapRanking } from '../shared/routing/ranking.ts';
+import { tapRanking } from '../shared/routing/ranking.ts';
 
 /** A target more than this much slower than the quickest takes no part. */
 const tolerance = 1.3;
 
-interface Candidate {
-  readonly target: Target;
-  readonly pace: Pace;
-  readonly estimate: number;
-}
-
-function draw(from: readonly Candidate[]): Candidate | undefined {
-  return from[Math.floor(Math.random() * from.length)];
-}
-
 /** The less busy of two drawn by lot. */
-function choose(quick: readonly Candidate[]): Candidate | undefined {
-  const first = draw(quick);
-  const second = draw(quick.filter((other) => other !== first));
-  return first && second && second.pace.load < first.pace.load ? second : first;
-}
-
-/** How long a call would wait there, with what is running: the order in which the others are fallen back to. */
-function burden({ pace, estimate }: Candidate): number {
-  return estimate * (pace.load + 1);
+function choose(quick: readonly Target[], paceOf: (target: Target) => Pace): Target | undefined {
+  const first = Math.floor(Math.random() * quick.length);
+  // Drawn among the others.
+  const second = (first + 1 + Math.floor(Math.random() * (quick.length - 1))) % quick.length;
+  const [one, other] = [quick[first], quick[second]];
+  return one && other && paceOf(other).load < paceOf(one).load ? other : one;
 }
 
 export const balanced = definePlugin({
@@ -40,14 +27,14 @@ export const balanced = definePlugin({
     const paces = keepPaces(host, 'balanced');
     tapRanking(host, 'balanced', byDefault, (targets, { call }) => {
       const now = performance.now();
-      const candidates = targets.map((target): Candidate => {
-        const pace = paces().of(target, call.stream);
-        return { target, pace, estimate: pace.estimate(now) };
-      });
-      const quickest = Math.min(...candidates.map(({ estimate }) => estimate));
-      const chosen = choose(candidates.filter(({ estimate }) => estimate <= quickest * tolerance));
-      const order = lowestFirst(candidates, burden);
-      return chosen ? [chosen.target, ...order.filter((other) => other !== chosen).map(({ target }) => target)] : targets;
+      const paceOf = (target: Target): Pace => paces().of(target, call.stream);
+      const estimates = targets.map((target) => paceOf(target).estimate(now));
+      const most = estimates.reduce((least, estimate) => Math.min(least, estimate), Infinity) * tolerance;
+      const isQuick = (_: Target, index: number): boolean => (estimates[index] ?? Infinity) <= most;
+      const quick = targets.filter(isQuick);
+      const chosen = choose(quick, paceOf);
+      const slow = targets.filter((target, index) => !isQuick(target, index));
+      return chosen ? [chosen, ...quick.filter((target) => target !== chosen), ...slow] : targets;
     });
   },
 });
