@@ -52,11 +52,13 @@ function joined(parts: readonly (string | number)[]): string {
 export function clientPath(path: string, request: CanonicalRequest, names: Readonly<Record<string, string>>): string {
   const parts = segments(path);
   const [first = path] = parts;
-  let known = names[path] ?? (names[`${first}.`] ?? names[first] ?? String(first)) + joined(parts.slice(1));
+  // A client may call a field `constructor`, which every object has.
+  const named = (name: string | number): string | undefined => (Object.hasOwn(names, name) ? names[name] : undefined);
+  let known = named(path) ?? (named(`${first}.`) ?? named(first) ?? String(first)) + joined(parts.slice(1));
   let value: unknown = request;
   for (const [index, part] of parts.entries()) {
     value = typeof value === 'object' && value !== null ? Reflect.get(value, part) : undefined;
-    if (typeof value === 'object' && value !== null && 'at' in value && typeof value.at === 'string') known = value.at + joined(parts.slice(index + 1).map((name) => names[`.${name}`] ?? name));
+    if (typeof value === 'object' && value !== null && 'at' in value && typeof value.at === 'string') known = value.at + joined(parts.slice(index + 1).map((name) => named(`.${name}`) ?? name));
   }
   return known;
 }

@@ -1,0 +1,166 @@
+/** What comes by sockets that keep to no rule: it is refused in time, and is never taken for a second request. */
+import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openHouse, type House } from '../support/house.ts';
+import { openSocket, sendRaw } from '../support/raw.ts';
+
+let house: House;
+beforeAll(async () => void (house = await openHouse({ settings: { server: { bodyLimit: 20_000, bodiesLimit: 50_000 }, timeouts: { write: 1 } } })));
+afterAll(() => house.close());
+
+const body = JSON.stringify({ model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: 'Hello!' }] });
+const head = (...lines: string[]): string => ['POST /v1/chat/completions HTTP/1.1', ...lines, '', ''].join('\r\n');
+const authorized = (): string => `authorization: Bearer ${house.key}`;
+/** A whole request that must not be answered, since it stands inside another. */
+const smuggled = (): string => `GET /healthz HTTP/1.1\r\nhost: smuggled\r\n\r\n`;
+
+describe('two ways to say where a request ends', () => {
+  it.each<[string, () => string]>([
+    ['a length and chunks', () => `${head('host: x', authorized(), 'content-length: 5', 'transfer-encoding: chunked')}0\r\n\r\n${smuggled()}`],
+    ['two lengths', () => `${head('host: x', authorized(), 'content-length: 0', 'content-length: 40')}${smuggled()}`],
+    ['two lengths in one', () => `${head('host: x', authorized(), 'content-length: 0, 40')}${smuggled()}`],
+    ['a length with a sign', () => `${head('host: x', authorized(), 'content-length: +0')}${smuggled()}`],
+    ['chunks by another name', () => `${head('host: x', authorized(), 'transfer-encoding: xchunked')}0\r\n\r\n${smuggled()}`],
+    ['chunks that are not last', () => `${head('host: x', authorized(), 'transfer-encoding: chunked, identity')}0\r\n\r\n${smuggled()}`],
+    ['a header that goes on in the next line', () => `${head('host: x', authorized(), 'transfer-encoding:\r\n chunked')}0\r\n\r\n${smuggled()}`],
+    ['a space before the colon', () => `${head('host: x', authorized(), 'content-length : 0')}${smuggled()}`],
+    ['lines that end by LF alone', () => `${head('host: x', authorized()).replaceAll('\r\n', '\n')}${smuggled()}`],
+    ['a NUL in a header', () => `${head('host: x', authorized(), 'x: a\0b', 'content-length: 0')}${smuggled()}`],
+    ['no host', () => `${head(authorized(), 'content-length: 0')}${smuggled()}`],
+    ['a chunk of a length that is no number', () => `${head('host: x', authorized(), 'transfer-encoding: chunked')}zz\r\n\r\n${smuggled()}`],
+    ['a chunk with a tail of 100 kB', () => `${head('host: x', authorized(), 'transfer-encoding: chunked')}2;${'a'.repeat(100_000)}\r\n{}\r\n0\r\n\r\n${smuggled()}`],
+  ])('(%s) are one refused request', async (_, request) => {
+    const asked = house.vendor.requests.length;
+    const { statuses, closed } = await sendRaw(house.gateway.url, request(), 5000);
+    expect(closed).toBe(true);
+    // What is broken in its body has been answered by then, as one that left.
+    expect(statuses.length).toBeLessThanOrEqual(1);
+    for (const status of statuses) expect([400, 413, 499]).toContain(status);
+    expect(house.vendor.requests.length).toBe(asked);
+  });
+});
+
+describe('a head', () => {
+  it.each<[string, string, number]>([
+    ['of one long line', head('host: x', `x: ${'a'.repeat(40_000)}`), 431],
+    ['of three thousand lines', head('host: x', ...Array.from({ length: 3000 }, (_, index) => `x-${index}: aaaaa`)), 431],
+    ['with a path of 64 kB', `GET /${'a'.repeat(65_536)} HTTP/1.1\r\nhost: x\r\n\r\n`, 431],
+    ['of no protocol', 'hello there\r\n\r\n', 400],
+    ['of TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', 400],
+  ])('%s is refused', async (_, request, status) => {
+    expect(await sendRaw(house.gateway.url, request, 5000)).toMatchObject({ statuses: [status], closed: true });
+  });
+
+  it('that asks for a tunnel, or another version, gets none', async () => {
+    expect((await sendRaw(house.gateway.url, 'CONNECT 127.0.0.1:22 HTTP/1.1\r\nhost: x\r\n\r\n')).text).not.toMatch(/^HTTP\/1\.1 2/);
+    expect((await sendRaw(house.gateway.url, 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')).text).not.toMatch(/^HTTP\/1\.1 2/);
+  });
+});
+
+describe('an upgrade', () => {
+  it('to a WebSocket is refused at once, with what to do instead', async () => {
+    const { statuses, closed, text } = await sendRaw(house.gateway.url, 'GET /v1/responses HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-key: aaaaaaaaaaaaaaaaaaaaaa==\r\nsec-websocket-version: 13\r\n\r\n', 5000);
+    expect([statuses, closed]).toEqual([[426], true]);
+    expect(text).toContain('upgrade_not_supported');
+  });
+
+  it('to HTTP/2, which some clients offer with every request, is passed over', async () => {
+    const { statuses } = await sendRaw(house.gateway.url, `${head('host: x', authorized(), 'connection: Upgrade, HTTP2-Settings', 'upgrade: h2c', 'http2-settings: AAMAAABkAARAAAAAAAIAAAAA', `content-length: ${body.length}`)}${body}`);
+    expect(statuses).toEqual([200]);
+  });
+});
+
+describe('a body', () => {
+  it('that never ends is refused when it is too long, whatever more is sent', async () => {
+    const socket = await openSocket(house.gateway.url);
+    let answer = '';
+    socket.on('data', (chunk) => void (answer += chunk.toString())).on('error', () => undefined);
+    socket.write(head('host: x', authorized(), 'transfer-encoding: chunked'));
+    const piece = `10000\r\n${'a'.repeat(65_536)}\r\n`;
+    for (let sent = 0; sent < 800 && !socket.destroyed; sent += 1) if (!socket.write(piece)) await Promise.race([new Promise((resolve) => socket.once('drain', resolve)), sleep(2000)]);
+    expect(answer).toMatch(/^HTTP\/1\.1 413/);
+    socket.destroy();
+  });
+
+  it('is turned away while those of other calls are as much as may be held, and taken when they have gone', async () => {
+    const text = body.replace('Hello!', 'a'.repeat(18_000));
+    const half = text.slice(0, 17_000);
+    const waiting = await Promise.all(Array.from({ length: 2 }, async () => {
+      const socket = await openSocket(house.gateway.url);
+      socket.write(head('host: x', authorized(), `content-length: ${text.length}`) + half);
+      return socket;
+    }));
+    await expect.poll(async () => (await house.post(text)).status, { timeout: 5000 }).toBe(503);
+    const refused = await house.post(text);
+    expect([refused.headers.get('retry-after'), await refused.json()]).toMatchObject(['2', { error: { message: expect.stringContaining('large requests') } }]);
+    expect((await house.post(body)).status).toBe(200);
+    for (const socket of waiting) socket.destroy();
+    await expect.poll(async () => (await house.post(text)).status, { timeout: 5000 }).toBe(200);
+  });
+
+  it.each(['gzip', 'br', 'zstd', 'deflate', 'gzip, gzip'])('that is packed by %s is not unpacked', async (encoding) => {
+    const refused = await house.post(body, { headers: { 'content-encoding': encoding } });
+    expect([refused.status, await refused.json()]).toMatchObject([415, { error: { message: expect.stringContaining(encoding) } }]);
+  });
+});
+
+describe('clients that are slow to speak', () => {
+  it('keep nobody else waiting', async () => {
+    const sockets = await Promise.all(Array.from({ length: 200 }, () => openSocket(house.gateway.url)));
+    for (const [index, socket] of sockets.entries()) {
+      socket.on('error', () => undefined);
+      socket.write(index % 2 === 0 ? 'POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nx-' : `${head('host: x', authorized(), 'content-length: 1000')}{`);
+    }
+    expect((await house.post(body)).status).toBe(200);
+    for (const socket of sockets) socket.destroy();
+  });
+});
+
+/** A connection with a call on it, of which nothing is read until it is resumed; and how much came, once it is closed. */
+async function call(text: string): Promise<{ socket: Socket; length: Promise<number> }> {
+  const socket = await openSocket(house.gateway.url);
+  socket.on('error', () => undefined).pause();
+  const length = new Promise<number>((resolve) => {
+    let sum = 0;
+    socket.on('data', ({ length: more }) => void (sum += more)).on('close', () => resolve(sum));
+  });
+  socket.pause().write(head('host: x', authorized(), 'connection: close', `content-length: ${text.length}`) + text);
+  return { socket, length };
+}
+
+describe('clients that take nothing', () => {
+  it('of a stream are cut off in time, the vendor is let go of, and what was given is settled', async () => {
+    house.vendor.script('gpt-4o-mini', { text: ['word '.repeat(2000)], endless: true });
+    const asked = house.vendor.requests.length;
+    const outcomes = (): string[] => house.gateway.ends.flatMap((end) => (end.type === 'answered' ? [end.outcome] : []));
+    const before = outcomes().length;
+    const calls = await Promise.all(Array.from({ length: 10 }, () => call(body.replace('{', '{"stream":true,'))));
+    await expect.poll(() => outcomes().slice(before), { timeout: 20_000 }).toEqual(Array.from({ length: 10 }, () => 'aborted'));
+    house.vendor.unscript();
+    await expect.poll(() => house.vendor.requests.slice(asked).every(({ closedByPeerAt }) => closedByPeerAt !== undefined)).toBe(true);
+    for (const { socket } of calls) socket.destroy();
+    expect(await house.gateway.verb('audit')).toMatchObject({ ok: true, pending: 0 });
+  });
+
+  it.each<[string, number, number]>([
+    ['nothing are cut off', 0, 0],
+    ['a little now and then are not', 15, 10_000_000],
+  ])('of a reply that is all there: those who take %s', async (_, reads, least) => {
+    house.vendor.script('gpt-4o-mini', { text: 'word '.repeat(2_000_000), overrun: true });
+    const ended = house.gateway.ends.length;
+    const { socket, length } = await call(body);
+    await house.gateway.ended(ended + 1);
+    for (let read = 0; read < reads; read += 1) {
+      await sleep(200);
+      socket.resume();
+      await sleep(5);
+      socket.pause();
+    }
+    if (reads === 0) await sleep(3000);
+    socket.resume();
+    house.vendor.unscript();
+    if (reads === 0) expect(await length).toBeLessThan(9_000_000);
+    else expect(await length).toBeGreaterThan(least);
+  });
+});

@@ -1,0 +1,38 @@
+/** Bodies that nobody means well with get an answer in the client's own words, at every endpoint; the full form is among the faults. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { corpusInputs, endpoints, openHostileHouse, sendHostile, type HostileHouse } from './inputs.ts';
+
+let house: HostileHouse;
+beforeAll(async () => void (house = await openHostileHouse()));
+afterAll(() => house.close());
+
+function expectNothingFailed(): void {
+  expect(house.gateway.log.filter((line) => line.includes('"level":50') || line.includes('"level":60'))).toEqual([]);
+  expect(house.gateway.ends.flatMap((end) => (end.type !== 'replayed' && end.error?.code === 'internal' ? [end.error] : []))).toEqual([]);
+  expect({}).not.toHaveProperty('polluted');
+}
+
+describe('every endpoint', () => {
+  it.each(endpoints.map((endpoint) => [endpoint.path, endpoint] as const))('(%s) answers a body that is in order', async (_, endpoint) => {
+    expect(await house.faultOf({ endpoint, body: JSON.stringify(endpoint.body) })).toBeUndefined();
+  });
+
+  it('answers the bodies of the corpus in its own words', async () => {
+    const faults: string[] = [];
+    for (const { name, input } of corpusInputs()) {
+      const fault = await house.faultOf(input).catch(String);
+      if (fault !== undefined) faults.push(`${name}: ${fault.slice(0, 300)}`);
+    }
+    expect(faults).toEqual([]);
+    expectNothingFailed();
+  });
+
+  it('answers many bodies with something wrong in them in its own words', async () => {
+    const before = house.gateway.ends.length;
+    await sendHostile(house, 1500);
+    // They go wrong in all sorts of places, and some are fine.
+    expect(new Set(house.gateway.ends.slice(before).map(({ type }) => type))).toEqual(new Set(['refused', 'failed', 'answered']));
+    expectNothingFailed();
+    expect(await house.gateway.verb('audit')).toMatchObject({ ok: true, pending: 0 });
+  });
+});
