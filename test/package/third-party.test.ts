@@ -30,7 +30,7 @@ function node(where: string, entry: string, ...words: string[]): Promise<{ stdou
 
 /** Packs a copy, since a build in the project itself would be in the way of whoever works there. */
 async function pack(): Promise<void> {
-  for (const part of ['core', 'plugins', 'examples', 'gateway.config.ts', 'test/contract', 'test/support', 'test/balance', 'gateway.config.ts', 'package.json', 'tsconfig.json', 'README.md', 'LICENSE']) {
+  for (const part of ['core', 'plugins', 'examples', 'gateway.config.ts', 'test/contract', 'test/support', 'test/balance', 'package.json', 'tsconfig.json', 'README.md', 'LICENSE']) {
     cpSync(join(root, part), join(project, part), { recursive: true });
   }
   symlinkSync(tools, join(project, 'node_modules'));
