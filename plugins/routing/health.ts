@@ -115,8 +115,8 @@ export const health = definePlugin({
       if (targets.length < 2) return targets;
       const now = Date.now();
       const { conditions } = ward;
-      const unwell = targets.filter((target) => !conditions.of(target).isWell(now));
-      return unwell.length === 0 || unwell.length === targets.length ? targets : targets.filter((target) => !unwell.includes(target));
+      const well = targets.filter((target) => conditions.of(target).isWell(now));
+      return well.length === 0 || well.length === targets.length ? targets : well;
     });
     hooks.dispatch.tapPromise({ name: 'health', stage: Number.MIN_SAFE_INTEGER }, async (_, { attempt }) => {
       await ward.admit(attempt);

@@ -19,6 +19,8 @@ const reliable = 0.9;
 export class Condition {
   readonly #circuit: CircuitBreakerPolicy;
   readonly #pause: number;
+  /** What the circuit says itself, at hand: every target of every call is asked for it. */
+  #isClosed = true;
   /** When a circuit that is open lets the next call through. */
   #probeAt = 0;
   /** When the next call may be routed here to see, though there are others to ask. */
@@ -36,10 +38,12 @@ export class Condition {
     const handled = handleWhen((error) => !isGatewayError(error) || error.code !== 'client_gone' || this.#circuit.state === CircuitState.HalfOpen);
     this.#circuit = circuitBreaker(handled, { halfOpenAfter: pause, breaker: new CountBreaker(tolerated) });
     this.#circuit.onBreak(() => {
+      this.#isClosed = false;
       if (this.#probeAt === 0) onChange(true);
       this.#probeAt = Date.now() + this.#pause;
     });
     this.#circuit.onReset(() => {
+      this.#isClosed = true;
       this.#probeAt = 0;
       onChange(false);
     });
@@ -48,9 +52,8 @@ export class Condition {
   /** Whether a call should be sent here while there are others to send it to; of an open circuit, to one call in each pause. */
   isWell(now: number): boolean {
     if (this.#rest && now < this.#rest.until) return false;
-    const { state } = this.#circuit;
-    if (state === CircuitState.Closed) return true;
-    if (state !== CircuitState.Open || now < Math.max(this.#probeAt, this.#nextLook)) return false;
+    if (this.#isClosed) return true;
+    if (this.#circuit.state !== CircuitState.Open || now < Math.max(this.#probeAt, this.#nextLook)) return false;
     this.#nextLook = now + this.#pause;
     return true;
   }
