@@ -50,7 +50,7 @@ export function storeWith(operations: Partial<Store>): Store {
     owner: 'test', health: () => undefined,
     reserve: unasked, settle: unasked, beat: unasked, owners: unasked, recover: unasked, expire: unasked, definePrice: unasked,
     findClaim: unasked, sweep: unasked, balance: unasked, createAccount: unasked, listAccounts: unasked, credit: unasked,
-    createKey: unasked, findKey: unasked, listKeys: unasked, changeKey: unasked, rotateKey: unasked,
+    createKey: unasked, findKey: unasked, hasKeys: unasked, listKeys: unasked, changeKey: unasked, rotateKey: unasked,
     entries: unasked, usage: unasked, listPending: unasked, totals: unasked, audit: unasked, close: unasked,
     ...operations,
   };

@@ -408,6 +408,7 @@ function testKeys({ account, store }: Bench): void {
       const name = await account(0n);
       const key = newKey('a1b2c3d4e5f60718', name, { name: 'laptop', spendCap: 2n ** 60n, models: ['house/model'], expires: 99, callsPerMinute: 5 });
       expect(await store().createKey(key)).toBe(true);
+      expect(await store().hasKeys()).toBe(true);
       const { at, ...rest } = key;
       expect(await store().findKey(key.hash)).toEqual({ ...rest, disabled: false, created: at, used: 0n, pending: 0n, rotatedTo: undefined });
       expect(await store().findKey(`${key.hash.slice(0, -1)}1`)).toBeUndefined();

@@ -37,6 +37,7 @@ export const laneOf: Readonly<Record<OperationName, Lane>> = {
   rotateKey: 'writes',
   balance: 'reads',
   findKey: 'reads',
+  hasKeys: 'reads',
   findClaim: 'reads',
   owners: 'reads',
   listAccounts: 'reports',
@@ -62,4 +63,6 @@ export interface WorkerData {
   readonly owner: string;
   /** Milliseconds to wait for a lock that another process holds. */
   readonly busyTimeout: number;
+  /** Whether it is the thread for reports, which also audits. */
+  readonly audits: boolean;
 }

@@ -17,6 +17,7 @@ export function balanceRoutes(addresses: readonly string[], store: () => Store):
     path,
     access: 'user',
     errors,
+    openapi: async () => (await import('./description.ts')).ownBalance,
     async handle(_request, { account }) {
       const balance = await store().balance(account);
       if (!balance) throw new GatewayError('invalid_api_key', 'The key belongs to no account of the ledger.');

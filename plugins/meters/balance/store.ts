@@ -377,6 +377,7 @@ export interface Store {
   createKey(key: NewKey): Promise<boolean>;
   /** Passed the hash of a secret; undefined: no such key. Disabled and expired ones are found and say so. */
   findKey(hash: string): Promise<KeyRecord | undefined>;
+  hasKeys(): Promise<boolean>;
   /** Keys by id; of one account where one is named. `wanted`: only those with this id or these last four characters. */
   listKeys(page: Page & { readonly account?: string | undefined; readonly wanted?: string | undefined }): Promise<readonly KeyRecord[]>;
   /** Passed a key's id and what is to be different; false: there is no such key. */

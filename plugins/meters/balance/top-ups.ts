@@ -51,6 +51,7 @@ export function topUpRoute(options: TopUpOptions, store: () => Store): Route {
     path: options.path,
     access: 'public',
     errors,
+    openapi: async () => (await import('./description.ts')).topUp,
     async handle({ headers, body, text }) {
       checkSignature(headers[header], text, options, Date.now());
       const { account, reference: credited, kind, amount } = read(message, body);

@@ -60,6 +60,6 @@ export function operatorRoutes(store: () => Store): Route[] {
   return Object.entries(handlers).map(([name, handle]) => {
     const [verb, path = ''] = name.split(' ');
     const method = methods.find((known) => known === verb) ?? 'GET';
-    return { name, method, path, access: 'operator', errors, handle: (request) => handle(store(), request) };
+    return { name, method, path, access: 'operator', errors, openapi: async () => (await import('../description.ts')).operatorDescription(name), handle: (request) => handle(store(), request) };
   });
 }

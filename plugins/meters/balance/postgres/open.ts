@@ -9,7 +9,7 @@ import { faultOf, queryOn, statements, type Query } from './connection.ts';
 import { migrate } from './migrations.ts';
 import { migrating, reading, type Address } from './options.ts';
 import { owners } from './owners.ts';
-import { balance, findKey, listAccounts, listKeys } from './people.ts';
+import { balance, findKey, hasKeys, listAccounts, listKeys } from './people.ts';
 import { entries, listPending, totals, usage } from './reports.ts';
 import { Session } from './session.ts';
 import { Writer, type GroupListener } from './writer.ts';
@@ -101,6 +101,7 @@ export async function openPostgres({ url, owner = madeUp(), connections = 4, onG
     credit: (credit) => writer.ask({ name: 'credit', argument: credit }),
     createKey: (key) => writer.ask({ name: 'createKey', argument: key }),
     findKey: (hash) => readers.read((query) => findKey(query, hash)),
+    hasKeys: () => readers.read(hasKeys),
     listKeys: (page) => readers.read((query) => listKeys(query, page)),
     changeKey: (change) => writer.ask({ name: 'changeKey', argument: change }),
     rotateKey: (rotation) => writer.ask({ name: 'rotateKey', argument: rotation }),

@@ -23,6 +23,7 @@ const sql = statements('people', {
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $1)`,
   // The id is the start of the hash, so one index finds both.
   key: `${keyRows} WHERE keys.id = left($1, 16) AND keys.hash = $1`,
+  anyKey: 'SELECT id FROM keys LIMIT 1',
   keys: `${keyRows} WHERE keys.id > $1 ORDER BY keys.id LIMIT $2`,
   keysOfAccount: `${keyRows} WHERE accounts.name = $3 AND keys.id > $1 ORDER BY keys.id LIMIT $2`,
   keysWanted: `${keyRows} WHERE (keys.id = $4 OR keys.last_four = $4) AND ($3::text IS NULL OR accounts.name = $3) AND keys.id > $1 ORDER BY keys.id LIMIT $2`,
@@ -81,6 +82,10 @@ export async function createKey(query: Query, key: NewKey): Promise<boolean> {
 export async function findKey(query: Query, hash: string): Promise<KeyRecord | undefined> {
   const [row] = await query(sql.key, [hash]);
   return row && keyOf(row);
+}
+
+export async function hasKeys(query: Query): Promise<boolean> {
+  return (await query(sql.anyKey, [])).length > 0;
 }
 
 type KeyList = Parameters<Store['listKeys']>[0];

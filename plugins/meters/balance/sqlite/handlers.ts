@@ -1,12 +1,17 @@
 /** The store's operations on one SQLite connection, put together from their parts. */
 import type { DatabaseSync } from 'node:sqlite';
 import type { Handlers } from '../operations.ts';
-import { auditor } from './auditing.ts';
 import { Claims } from './claims.ts';
 import { Ledger } from './ledger.ts';
 import { People } from './people.ts';
 import { Purses } from './purses.ts';
 import { Reports } from './reports.ts';
+
+type Auditor = (database: DatabaseSync, people: People) => Handlers['auditPart'];
+
+function notHere(): never {
+  throw new Error('this thread does not audit');
+}
 
 export interface Connection {
   readonly handlers: Handlers;
@@ -14,7 +19,8 @@ export interface Connection {
   readonly purses: Purses;
 }
 
-export function handlersOn(database: DatabaseSync, owner: string): Connection {
+/** `auditor`: makes what audits; only one of the threads does. */
+export function handlersOn(database: DatabaseSync, owner: string, auditor: Auditor | undefined): Connection {
   const purses = new Purses(database);
   const claims = new Claims(database);
   const ledger = new Ledger(database, purses, claims, owner);
@@ -37,6 +43,7 @@ export function handlersOn(database: DatabaseSync, owner: string): Connection {
     listAccounts: (page) => people.listAccounts(page),
     createKey: (key) => people.createKey(key),
     findKey: (hash) => people.findKey(hash),
+    hasKeys: () => people.hasKeys(),
     listKeys: (page) => people.listKeys(page),
     changeKey: (change) => people.changeKey(change),
     rotateKey: (rotation) => people.rotateKey(rotation),
@@ -44,7 +51,7 @@ export function handlersOn(database: DatabaseSync, owner: string): Connection {
     usage: (query) => reports.usage(query),
     listPending: (page) => reports.listPending(page),
     totals: () => reports.totals(),
-    auditPart: auditor(database, people),
+    auditPart: auditor?.(database, people) ?? notHere,
   };
   return { handlers, purses };
 }

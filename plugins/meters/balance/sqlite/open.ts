@@ -20,8 +20,8 @@ const patience = 2500;
 /** Rejects with the reason where the file cannot be opened. */
 export async function openSqlite({ file, owner = `${process.pid}-${randomBytes(6).toString('hex')}`, onGroup, busyTimeout = patience }: SqliteOptions): Promise<Store> {
   let failure: Error | undefined;
-  const workerData: WorkerData = { file, owner, busyTimeout };
-  const writer = new Thread(() => new Worker(worker, { name: 'ledger', workerData }), (group) => {
+  const threadFor = (name: string, audits: boolean) => (): Worker => new Worker(worker, { name, workerData: { file, owner, busyTimeout, audits } satisfies WorkerData });
+  const writer = new Thread(threadFor('ledger', false), (group) => {
     failure = group.failure;
     onGroup?.(group);
   });
@@ -35,7 +35,7 @@ export async function openSqlite({ file, owner = `${process.pid}-${randomBytes(6
   /** Started when it is first wanted: most runs never read a report. */
   function reports(): Thread {
     if (reader) return reader;
-    reader = new Thread(() => new Worker(worker, { name: 'ledger reports', workerData }));
+    reader = new Thread(threadFor('ledger reports', true));
     reader.open().catch(() => undefined);
     return reader;
   }
@@ -56,6 +56,7 @@ export async function openSqlite({ file, owner = `${process.pid}-${randomBytes(6
     credit: (credit) => writer.ask({ name: 'credit', argument: credit }),
     createKey: (key) => writer.ask({ name: 'createKey', argument: key }),
     findKey: (hash) => writer.ask({ name: 'findKey', argument: hash }),
+    hasKeys: () => writer.ask({ name: 'hasKeys', argument: undefined }),
     listKeys: (page) => reports().ask({ name: 'listKeys', argument: page }),
     changeKey: (change) => writer.ask({ name: 'changeKey', argument: change }),
     rotateKey: (rotation) => writer.ask({ name: 'rotateKey', argument: rotation }),

@@ -20,6 +20,7 @@ function prepare(database: DatabaseSync) {
       INSERT INTO keys (id, hash, last_four, name, kind, account, spend_cap, models, expires, calls_per_minute, created, root) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?1)`),
     // The id is the start of the hash, so one index finds both.
     key: database.prepare(`${keyRows} WHERE keys.id = substr(?1, 1, 16) AND keys.hash = ?1`),
+    anyKey: database.prepare('SELECT id FROM keys LIMIT 1'),
     keys: database.prepare(`${keyRows} WHERE keys.id > ? ORDER BY keys.id LIMIT ?`),
     keysOfAccount: database.prepare(`${keyRows} WHERE accounts.name = ? AND keys.id > ? ORDER BY keys.id LIMIT ?`),
     keysWanted: database.prepare(`${keyRows} WHERE (keys.id = ?1 OR keys.last_four = ?1) AND keys.id > ?2 ORDER BY keys.id LIMIT ?3`),
@@ -85,6 +86,10 @@ export class People {
   findKey(hash: string): KeyRecord | undefined {
     const row = this.#sql.key.get(hash);
     return row && keyOf(row);
+  }
+
+  hasKeys(): boolean {
+    return this.#sql.anyKey.get() !== undefined;
   }
 
   listKeys({ after = '', limit, account, wanted }: Page & { readonly account?: string | undefined; readonly wanted?: string | undefined }): readonly KeyRecord[] {

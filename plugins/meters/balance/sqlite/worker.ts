@@ -64,10 +64,12 @@ function writerOn(database: DatabaseSync, { handlers, purses }: Connection): (op
   return write;
 }
 
-function serve(port: MessagePort, { file, owner, busyTimeout }: WorkerData): Opened {
+async function serve(port: MessagePort, { file, owner, busyTimeout, audits }: WorkerData): Promise<Opened> {
   try {
     const database = openDatabase(file, busyTimeout);
-    const connection = handlersOn(database, owner);
+    // It brings the prices' schemas with it, which the thread that writes has no use and should have no memory for.
+    const { auditor } = audits ? await import('./auditing.ts') : {};
+    const connection = handlersOn(database, owner, auditor);
     const write = writerOn(database, connection);
     port.on('message', (parcel: Parcel<Operation> | 'close') => {
       if (parcel === 'close') {
@@ -85,4 +87,4 @@ function serve(port: MessagePort, { file, owner, busyTimeout }: WorkerData): Ope
   }
 }
 
-if (parentPort) parentPort.postMessage(serve(parentPort, workerData), []);
+if (parentPort) parentPort.postMessage(await serve(parentPort, workerData), []);

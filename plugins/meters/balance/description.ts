@@ -1,0 +1,95 @@
+/** What the ledger's addresses take and give, for the document that describes the gateway. */
+import { z } from 'zod';
+import type { Description } from '../../../core/index.ts';
+import { accountOrder, creditOrder, creditQuery } from './operator/accounts.ts';
+import { keyChanges, keyOrder, keyQuery, rotationOrder } from './operator/keys.ts';
+import { page, reference } from './operator/reading.ts';
+import { entryQuery, pendingQuery, usageQuery } from './operator/reports.ts';
+
+const usd = z.string().meta({ description: 'USD, as a decimal string.' });
+const time = z.iso.datetime();
+const json = (schema: z.ZodType) => ({ 'application/json': schema });
+const csv = { 'text/csv': z.string() };
+
+const errorSchema = z
+  .object({ error: z.object({ code: z.string(), message: z.string(), param: z.string().nullable() }) })
+  .meta({ title: 'OperatorError' });
+
+const refusal = z.object({ error: z.string(), is_active: z.literal(false) }).meta({ title: 'BalanceError' });
+const balance = z
+  .object({ is_active: z.literal(true), balance: z.number(), total: z.number(), used: z.number(), currency: z.literal('USD') })
+  .meta({ title: 'Balance' });
+
+export const ownBalance: Description = { summary: 'Balance of the account of the key', replies: { 200: json(balance) }, error: refusal };
+
+const account = z
+  .looseObject({ account: z.string(), currency: z.literal('USD'), balance: usd, total: usd, used: usd, pending: usd, available: usd })
+  .meta({ title: 'Account' });
+
+const key = z
+  .looseObject({
+    id: z.string(),
+    lastFour: z.string(),
+    name: z.string(),
+    kind: z.enum(['user', 'operator']),
+    account: z.string().nullable(),
+    disabled: z.boolean(),
+    created: time,
+    limits: z.object({ spendCap: usd.nullable(), models: z.array(z.string()).nullable(), expires: time.nullable() }),
+    used: usd,
+    pending: usd,
+    rotatedTo: z.string().nullable(),
+  })
+  .meta({ title: 'Key' });
+const newKey = key.extend({ key: z.string().meta({ description: 'The secret, told this once.' }) }).meta({ title: 'NewKey' });
+
+const credited = z.looseObject({ status: z.string(), account: z.string(), total: usd }).meta({ title: 'Credited' });
+const entry = z.looseObject({ number: z.int(), kind: z.string(), account: z.string(), at: time, credits: usd, available: usd, reserved: usd, revenue: usd }).meta({ title: 'Entry' });
+const pending = z.looseObject({ call: z.string(), account: z.string(), amount: usd, since: time }).meta({ title: 'PendingCall' });
+const totals = z.object({ calls: z.int(), amount: usd, oldest: time.nullable() });
+
+/** A page of a list; `next` is what to say as `after` for the one that follows. */
+function list(item: z.ZodType): z.ZodObject {
+  return z.looseObject({ data: z.array(item), next: z.union([z.string(), z.int()]).nullable() });
+}
+
+const usageRow = z.looseObject({ calls: z.int(), input: z.int(), output: z.int(), cost: usd });
+const usage = z.object({ by: z.array(z.string()), data: z.array(usageRow) });
+
+type Operator = Omit<Description, 'error'>;
+
+const operators: Readonly<Record<string, Operator>> = {
+  'GET /admin/accounts': { summary: 'Accounts', query: page, replies: { 200: json(list(account)) } },
+  'POST /admin/accounts': { summary: 'Make an account', body: json(accountOrder), replies: { 201: json(account) } },
+  'GET /admin/accounts/:account': { summary: 'One account, with what it was credited', replies: { 200: json(account) } },
+  'GET /admin/credits': { summary: 'Credits', query: creditQuery, replies: { 200: json(list(z.looseObject({ account: z.string(), amount: usd, kind: z.string(), at: time }))) } },
+  'POST /admin/credits': {
+    summary: 'Credit an account',
+    details: 'A reference is credited once: said again, it changes nothing and is answered with 200.',
+    body: json(creditOrder),
+    replies: { 200: json(credited), 201: json(credited) },
+  },
+  'GET /admin/keys': { summary: 'Keys', query: keyQuery, replies: { 200: json(list(key)) } },
+  'POST /admin/keys': { summary: 'Make a key', body: json(keyOrder), replies: { 201: json(newKey) } },
+  'GET /admin/keys/:key': { summary: 'One key, by its id or its last four characters', replies: { 200: json(key) } },
+  'PATCH /admin/keys/:key': { summary: 'Rename, limit or disable a key', body: json(keyChanges), replies: { 200: json(key) } },
+  'POST /admin/keys/:key/rotate': { summary: 'Give a key a new secret', body: json(rotationOrder.optional()), replies: { 201: json(newKey) } },
+  'GET /admin/usage': { summary: 'Usage, summed up', query: usageQuery, replies: { 200: { ...json(usage), ...csv } } },
+  'GET /admin/entries': { summary: 'Entries of the ledger', query: entryQuery, replies: { 200: { ...json(list(entry)), ...csv } } },
+  'GET /admin/reservations': { summary: 'What is reserved for calls that run', query: pendingQuery, replies: { 200: json(list(pending).extend({ totals })) } },
+  'GET /admin/audit': { summary: 'Audit of all books', replies: { 200: json(z.looseObject({ ok: z.boolean(), entries: z.int(), findings: z.array(z.unknown()) })) } },
+};
+
+/** Passed method and path of an operators' route. */
+export function operatorDescription(name: string): Description {
+  return { ...(operators[name] ?? { summary: name, replies: { 200: {} } }), error: errorSchema };
+}
+
+export const topUp: Description = {
+  summary: 'Credit an account, as a signed message of whoever takes the money',
+  details: 'The signature is an HMAC-SHA256, in hexadecimal digits, over `<time>.<body>` with the shared secret.',
+  headers: z.object({ 'tollgate-signature': z.string().meta({ description: '`t=<Unix seconds>,v1=<signature>`' }) }),
+  body: json(creditOrder.extend({ reference })),
+  replies: { 200: json(credited) },
+  error: errorSchema,
+};
