@@ -2,9 +2,8 @@
  * The ledger as the plugin sees it, whatever database keeps it. An amount is reserved before a call and leaves
  * the reservation once: posted, voided or expired. Promises are kept when they resolve: what an answer says is on
  * disk. Refusals are answers with a name; a promise rejects with `ledger_unavailable` where the database cannot be
- * asked: what was asked to be written is then either not written at all, or written as a whole and only its answer
- * lost, so that it may be asked again. What is asked to be written in one turn of the event loop shares a
- * transaction, in the order it was asked, and each operation has an answer of its own.
+ * asked: what was to be written is then written as a whole or not at all, and may be asked again. What is asked in one
+ * turn of the event loop shares a transaction, in the order it was asked, and each operation has its own answer.
  */
 import type { Charge, Nano } from '../../../core/index.ts';
 import type { AuditReport } from './audit.ts';
