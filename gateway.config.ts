@@ -11,6 +11,7 @@ import { admin } from './plugins/operations/admin/index.ts';
 import { callLog } from './plugins/operations/call-log.ts';
 import { calls } from './plugins/operations/calls.ts';
 import { catalogue } from './plugins/operations/catalogue.ts';
+import { openapi } from './plugins/operations/openapi.ts';
 import { overload } from './plugins/operations/overload.ts';
 import { prometheus } from './plugins/operations/prometheus.ts';
 import { rateLimits } from './plugins/operations/rate-limits.ts';
@@ -90,6 +91,8 @@ export default defineConfig({
     callLog(),
     calls(),
     catalogue(),
+    // /openapi.json for machines, /docs for people; loaded when somebody asks.
+    openapi(),
     // Limits nothing until a limit is named: rateLimits({ perKey: { requests: 60, tokens: 200_000, parallel: 10 } }).
     rateLimits(),
     // Turns new calls away before the gateway is of no use to anyone.

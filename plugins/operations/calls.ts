@@ -108,6 +108,7 @@ export const calls = definePlugin({
       path: '/v1/calls/:id',
       access: 'user',
       errors: (error) => encodeError(toGatewayError(error)),
+      openapi: async () => (await import('./calls/description.ts')).oneCall,
       handle: async ({ params: { id = '' } }, principal) => ({ status: 200, headers: { 'cache-control': 'no-store' }, body: find(kept, id, principal).body }),
     });
   },

@@ -50,6 +50,7 @@ export function listingRoutes(catalog: Catalog): Route[] {
       name: 'chat-models',
       path: '/v1/models',
       handle: async ({ headers }: RouteRequest) => listings.reply('', headers, () => ({ object: 'list', data: catalog.models().map(describe) })),
+      openapi: async () => (await import('./description.ts')).models,
     },
     {
       ...shared,
@@ -57,6 +58,7 @@ export function listingRoutes(catalog: Catalog): Route[] {
       // An id holds slashes, which some clients send as they are and some as %2F.
       path: '/v1/models/*id',
       handle: async ({ params: { id = '' }, headers }: RouteRequest) => listings.reply(id, headers, () => describe(find(catalog, id))),
+      openapi: async () => (await import('./description.ts')).oneModel,
     },
   ];
 }

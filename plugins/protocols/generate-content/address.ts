@@ -21,6 +21,7 @@ export function strayRoutes(mount: string): Route[] {
     method: 'POST',
     path: `${mount}/${version}/*rest`,
     access: 'public',
+    openapi: false,
     errors: (error) => encodeError(toGatewayError(error)),
     handle: async ({ params: { rest = '' } }) => {
       throw new GatewayError('not_found', `There is nothing at "${rest.slice(0, 200)}": the methods of a model here are ${Object.keys(methods).join(', ')}.`);

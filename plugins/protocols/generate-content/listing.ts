@@ -52,12 +52,14 @@ export function listingRoutes(catalog: Catalog, mount: string): Route[] {
       name: `generate-models-${version}`,
       path: `${mount}/${version}/models`,
       handle: async ({ headers }: RouteRequest) => listings.reply('', headers, () => ({ models: catalog.models().map(describe) })),
+      openapi: async () => (await import('./description.ts')).models,
     },
     {
       ...shared,
       name: `generate-model-${version}`,
       path: `${mount}/${version}/models/*name`,
       handle: async ({ params: { name = '' }, headers }: RouteRequest) => listings.reply(name, headers, () => find(catalog, name)),
+      openapi: async () => (await import('./description.ts')).namedModels,
     },
   ]);
 }

@@ -55,6 +55,7 @@ export function listingRoutes(catalog: Catalog, mount: string): Route[] {
       name: 'messages-models',
       path,
       handle: async ({ headers }: RouteRequest) => listings.reply('', headers, () => ({ data: reachable(catalog).map(describe) })),
+      openapi: async () => (await import('./description.ts')).models,
     },
     {
       ...shared,
@@ -62,6 +63,7 @@ export function listingRoutes(catalog: Catalog, mount: string): Route[] {
       // An id holds slashes, which some clients send as they are and some as %2F.
       path: `${path}/*id`,
       handle: async ({ params: { id = '' }, headers }: RouteRequest) => listings.reply(id, headers, () => find(catalog, id)),
+      openapi: async () => (await import('./description.ts')).namedModels,
     },
   ];
 }

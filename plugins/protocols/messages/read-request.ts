@@ -83,9 +83,9 @@ export function readRequest(body: unknown, text: string, match: Match, headers: 
   return new MessagesCall(wire, text, isCount);
 }
 
-const versions: ReadonlySet<string> = new Set(['2023-06-01', '2026-10-21']);
+export const versions: ReadonlySet<string> = new Set(['2023-06-01', '2026-10-21']);
 export const versionHeader = 'anthropic-version';
-const neutralVersionHeader = 'partner-version';
+export const neutralVersionHeader = 'partner-version';
 export const betaHeader = 'anthropic-beta';
 
 export function versionOf(headers: ClientHeaders): string | undefined {

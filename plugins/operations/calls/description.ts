@@ -1,0 +1,56 @@
+/** What the look-up of a call gives, for the document that describes the gateway. */
+import { z } from 'zod';
+import type { Description } from '../../../core/index.ts';
+import { errorSchema } from '../../shared/reply-schemas.ts';
+
+const losses = {
+  losses: z.array(z.object({ path: z.string(), reason: z.string(), code: z.string() })),
+  losses_omitted: z.int().optional(),
+};
+
+const cost = z.string().meta({ description: 'USD, as a decimal string.' });
+
+const attempt = z.object({
+  number: z.int(),
+  provider: z.string(),
+  key: z.string().optional().meta({ description: "Which of the provider's keys, where it has several." }),
+  model: z.string(),
+  outcome: z.string(),
+  message: z.string().optional(),
+  sent: z.boolean(),
+  status: z.int().nullable(),
+  first_event_ms: z.int().nullable(),
+  duration_ms: z.int().nullable(),
+  cost,
+  ...losses,
+});
+
+const call = z
+  .object({
+    id: z.string(),
+    object: z.literal('call'),
+    created: z.int(),
+    protocol: z.string(),
+    operation: z.enum(['generate', 'edit', 'count']),
+    stream: z.boolean(),
+    model: z.string().nullable(),
+    outcome: z.enum(['completed', 'aborted', 'cut', 'refused', 'failed', 'replayed']),
+    error: z.object({ code: z.string(), message: z.string() }).nullable(),
+    provider: z.string().nullable(),
+    answered_by: z.string().nullable(),
+    duration_ms: z.int(),
+    cost,
+    cost_basis: z.enum(['usage', 'estimate', 'none']),
+    usage: z.record(z.string(), z.unknown()),
+    ...losses,
+    not_granted: z.array(z.object({ provider: z.string(), model: z.string() })).optional(),
+    attempts: z.array(attempt),
+  })
+  .meta({ title: 'Call' });
+
+export const oneCall: Description = {
+  summary: 'What became of a call',
+  details: 'By the id its reply carried in `x-request-id`, for the key that made it.',
+  replies: { 200: { 'application/json': call } },
+  error: errorSchema,
+};

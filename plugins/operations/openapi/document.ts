@@ -1,0 +1,174 @@
+/**
+ * The OpenAPI document: every call of every protocol, every route of every plugin, and health. What states nothing of
+ * itself is in it all the same, with its address and who may call it.
+ */
+import type { z } from 'zod';
+import { errorTable, GatewayError, type CallDescription, type Content, type Description, type ErrorCode, type Host, type Protocol, type Route } from '../../../core/index.ts';
+import { errorSchema } from '../../shared/reply-schemas.ts';
+import { health, readiness } from './own-pages.ts';
+import { Schemas, type Direction, type Json } from './schemas.ts';
+import { credentialsFor, schemesOf } from './security.ts';
+
+interface Operation {
+  readonly method: string;
+  readonly path: string;
+  readonly item: Json;
+}
+
+/** What every reply's head tells of its call. */
+const callHeaders: Readonly<Record<string, string>> = {
+  'x-request-id': 'The id of the call, to ask after it with at `/v1/calls/{id}`.',
+  'x-tollgate-provider': 'Who answered.',
+  'x-tollgate-attempts': 'How many attempts it took.',
+  'x-tollgate-dropped': 'What of the request could not be said to the model that answered.',
+};
+
+const idempotencyKey = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description: 'A call sent again with the same key is answered again, and neither made nor charged a second time.',
+  schema: { type: 'string' },
+};
+
+function contentOf(schemas: Schemas, content: Content, direction: Direction): Json {
+  return Object.fromEntries(Object.entries(content).map(([type, schema]) => [type, { schema: schemas.use(schema, direction) }]));
+}
+
+/** `{name}` and its like in a path. */
+function pathParameters(path: string): Json[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({ name, in: 'path', required: true, schema: { type: 'string' } }));
+}
+
+function parametersOf(schemas: Schemas, path: string, { query, headers }: Partial<Description>): Json[] {
+  const named = (place: string, object: z.ZodObject | undefined): Json[] =>
+    object ? schemas.parts(object).map(([name, { description, ...schema }, required]) => ({ name, in: place, required, ...(description === undefined ? {} : { description }), schema })) : [];
+  return [...pathParameters(path), ...named('query', query), ...named('header', headers)];
+}
+
+function bodyOf(schemas: Schemas, body: Content | undefined): Json {
+  if (!body) return {};
+  const required = !Object.values(body).every((schema) => schema.safeParse(undefined).success);
+  return { requestBody: { required, content: contentOf(schemas, body, 'input') } };
+}
+
+function repliesOf(schemas: Schemas, replies: Description['replies'], headers: Json): Json {
+  return Object.fromEntries(
+    Object.entries(replies).map(([status, content]) => {
+      const streamed = 'text/event-stream' in content ? ', or a stream of server-sent events, each of which holds one of these as its data' : '';
+      return [status, { description: `The answer${streamed}.`, ...headers, content: contentOf(schemas, content, 'output') }];
+    }),
+  );
+}
+
+/** A name a generated client can give its method: letters, digits and dashes. */
+function identifier(name: string): string {
+  return name.replace(/\W+/g, '-').replace(/^-|-$/g, '');
+}
+
+function describe(schemas: Schemas, id: string, path: string, description: Partial<Description>): Json {
+  const { summary = id, details, body, replies = { 200: {} }, error = errorSchema } = description;
+  return {
+    operationId: identifier(id),
+    summary,
+    ...(details === undefined ? {} : { description: details }),
+    parameters: parametersOf(schemas, path, description),
+    ...bodyOf(schemas, body),
+    responses: {
+      ...repliesOf(schemas, replies, {}),
+      default: { description: 'What went wrong.', content: contentOf(schemas, { 'application/json': error }, 'output') },
+    },
+  };
+}
+
+/** The codes of the error table by the status the protocol gives them; a client that has left reads none. */
+function errorsOf({ client }: Protocol): Map<number, ErrorCode[]> {
+  const codes = Object.keys(errorTable).filter((code): code is ErrorCode => code in errorTable && code !== 'client_gone');
+  return Map.groupBy(codes, (code) => client.encodeError(new GatewayError(code, code), '').status);
+}
+
+function describeCall(schemas: Schemas, host: Host, protocol: Protocol, description: CallDescription): Operation {
+  const { method, path, replies, error } = description;
+  const item = describe(schemas, `${protocol.name} ${method} ${path}`, path, description);
+  const content = contentOf(schemas, { 'application/json': error }, 'output');
+  const failures = [...errorsOf(protocol)].map(([status, codes]) => [status, { description: `${codes.join(', ')}.`, content }]);
+  const headers = { headers: Object.fromEntries(Object.keys(callHeaders).map((name) => [name, { $ref: `#/components/headers/${name}` }])) };
+  const parameters = parametersOf(schemas, path, description);
+  const isKept = host.plugins.has('balance') && protocol.client.match(method, path)?.operation !== 'count';
+  return {
+    method,
+    path,
+    item: {
+      ...item,
+      tags: [protocol.name],
+      security: credentialsFor(host, protocol.name),
+      parameters: isKept ? [...parameters, idempotencyKey] : parameters,
+      responses: { ...repliesOf(schemas, replies, headers), ...Object.fromEntries(failures) },
+    },
+  };
+}
+
+/** A router's path in OpenAPI's form: `/v1/models/*id` → `/v1/models/{id}`. */
+function pathOf({ path }: Route): string {
+  return path.replace(/[:*](\w+)/g, '{$1}');
+}
+
+const tags: Readonly<Record<Route['access'], string>> = { public: 'open to all', user: 'for holders of a key', operator: "at the operators' door" };
+
+/** Where operators' addresses are is not told to everybody who asks: it is printed at the start. */
+const operatorsDoor = [{ url: '{door}', variables: { door: { default: 'http://127.0.0.1:8788', description: "The operators' door, as it was printed at the start." } } }];
+
+async function describeRoute(schemas: Schemas, host: Host, route: Route): Promise<Operation> {
+  const { name, method, access, openapi } = route;
+  const description = openapi ? await openapi() : {};
+  const path = pathOf(route);
+  return {
+    method,
+    path,
+    item: {
+      ...describe(schemas, name, path, description),
+      tags: [tags[access]],
+      security: access === 'public' ? [] : credentialsFor(host, name),
+      ...(access === 'operator' ? { servers: operatorsDoor } : {}),
+    },
+  };
+}
+
+function describeHealth(schemas: Schemas): Operation[] {
+  const pages = Object.entries({ '/healthz': health, '/readyz': readiness });
+  return pages.map(([path, description]) => ({ method: 'GET', path, item: { ...describe(schemas, path.slice(1), path, description), tags: [tags.public], security: [] } }));
+}
+
+/** One entry a path, with all its methods. */
+function pathsOf(operations: readonly Operation[]): Json {
+  const paths: Record<string, Json> = {};
+  for (const { method, path, item } of operations) paths[path] = { ...paths[path], [method.toLowerCase()]: item };
+  return paths;
+}
+
+export async function documentOf(host: Host): Promise<Json> {
+  const schemas = new Schemas();
+  const operations: Operation[] = [];
+  for (const protocol of host.protocols.all()) {
+    for (const description of (await protocol.openapi?.()) ?? []) operations.push(describeCall(schemas, host, protocol, description));
+  }
+  for (const route of host.routes.all()) if (route.openapi !== false) operations.push(await describeRoute(schemas, host, route));
+  operations.push(...describeHealth(schemas));
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'Tollgate',
+      version: '1',
+      summary: 'A gateway in front of generative models: any client protocol, any provider, every token paid for.',
+      description: 'A model is named `<owner>/<name>`, and every protocol reaches every model. Unknown fields of a request pass on to vendors that speak its protocol.',
+    },
+    servers: [{ url: '/' }],
+    tags: [...[...host.protocols.all()].map(({ name }) => name), ...Object.values(tags)].map((name) => ({ name })),
+    paths: pathsOf(operations),
+    components: {
+      schemas: schemas.components(),
+      headers: Object.fromEntries(Object.entries(callHeaders).map(([name, description]) => [name, { description, schema: { type: 'string' } }])),
+      securitySchemes: schemesOf(host),
+    },
+  };
+}

@@ -1,0 +1,82 @@
+/**
+ * The description to be read and tried in a browser: Swagger UI, served from where npm put it and from nowhere else. Its
+ * files are read from the disk each time, since hardly anybody looks. The page may load nothing from other hosts.
+ */
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { GatewayError, type RouteReply } from '../../../core/index.ts';
+
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const page = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Tollgate</title>
+<link rel="stylesheet" href="docs/swagger-ui.css">
+<link rel="icon" type="image/png" href="docs/favicon-32x32.png">
+</head>
+<body>
+<div id="description"></div>
+<script src="docs/swagger-ui-bundle.js"></script>
+<script src="docs/start.js"></script>
+</body>
+</html>
+`;
+
+/** No validator of another host is asked, and keys that were typed in are forgotten with the page. */
+const start = `SwaggerUIBundle({
+  url: 'openapi.json',
+  dom_id: '#description',
+  deepLinking: true,
+  docExpansion: 'none',
+  defaultModelsExpandDepth: 0,
+  persistAuthorization: false,
+  validatorUrl: null,
+});
+`;
+
+const own: Readonly<Record<string, readonly [type: string, text: string]>> = {
+  'index.html': ['text/html; charset=utf-8', page],
+  'start.js': ['text/javascript; charset=utf-8', start],
+};
+
+const foreign: Readonly<Record<string, string>> = {
+  'swagger-ui.css': 'text/css; charset=utf-8',
+  'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
+  'favicon-32x32.png': 'image/png',
+};
+
+function headersOf(type: string): Record<string, string> {
+  return { 'content-type': type, 'cache-control': 'no-cache', 'content-security-policy': policy, 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' };
+}
+
+/** Where Swagger UI is; throws where it was not installed. */
+function installed(): string {
+  try {
+    return dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
+  } catch (cause) {
+    throw new GatewayError('not_found', 'The viewer is not installed: run `npm install swagger-ui-dist`. The description itself is at /openapi.json.', { cause });
+  }
+}
+
+/** Passed the name of one of the page's files. */
+export async function viewerFile(name: string): Promise<RouteReply> {
+  const folder = installed();
+  const [ownType, text] = (Object.hasOwn(own, name) ? own[name] : undefined) ?? [];
+  if (ownType !== undefined) return { status: 200, headers: headersOf(ownType), body: text };
+  const type = Object.hasOwn(foreign, name) ? foreign[name] : undefined;
+  if (type === undefined) throw new GatewayError('not_found', `The viewer has no file "${name.slice(0, 100)}".`);
+  return { status: 200, headers: headersOf(type), body: await readFile(join(folder, name)) };
+}

@@ -1,0 +1,89 @@
+/** What chat-completions takes and gives, for the document that describes the gateway. What vendors add to it passes. */
+import { z } from 'zod';
+import type { CallDescription, Description } from '../../../core/index.ts';
+import { architecture, count, errorSchema, pricing, topProvider } from '../../shared/reply-schemas.ts';
+import { requestWire } from './wire.ts';
+
+const usage = z.looseObject({
+  prompt_tokens: count,
+  completion_tokens: count,
+  total_tokens: count,
+  prompt_tokens_details: z.looseObject({ cached_tokens: count.nullish(), audio_tokens: count.nullish() }).nullish(),
+  completion_tokens_details: z.looseObject({ reasoning_tokens: count.nullish(), audio_tokens: count.nullish() }).nullish(),
+});
+
+const toolCall = z.looseObject({
+  id: z.string().optional(),
+  type: z.string().optional(),
+  function: z.looseObject({ name: z.string().optional(), arguments: z.string().optional() }).optional(),
+});
+
+const message = z.looseObject({
+  role: z.string().optional(),
+  content: z.string().nullish(),
+  refusal: z.string().nullish(),
+  reasoning: z.string().nullish(),
+  tool_calls: z.array(toolCall).optional(),
+  annotations: z.array(z.looseObject({})).optional(),
+});
+
+const finishReason = z.string().nullable().meta({ description: '`stop`, `length`, `tool_calls` or `content_filter`; null while a stream goes on.' });
+const head = { id: z.string(), created: z.number(), model: z.string() };
+const choice = { index: count, logprobs: z.looseObject({}).nullish(), finish_reason: finishReason };
+
+const completion = z
+  .looseObject({ ...head, object: z.literal('chat.completion'), choices: z.array(z.looseObject({ ...choice, message })), usage: usage.nullish() })
+  .meta({ title: 'ChatCompletion' });
+const chunk = z
+  .looseObject({ ...head, object: z.literal('chat.completion.chunk'), choices: z.array(z.looseObject({ ...choice, delta: message })), usage: usage.nullish() })
+  .meta({ title: 'ChatCompletionChunk' });
+
+const request = requestWire.meta({
+  title: 'ChatCompletionRequest',
+  examples: [{ model: 'demo/echo', messages: [{ role: 'user', content: 'Hello!' }] }],
+});
+
+export function describeCalls(path: string): CallDescription[] {
+  return [
+    {
+      method: 'POST',
+      path,
+      summary: 'Chat completion',
+      details: 'With `"stream": true` the reply is a stream, which ends with `data: [DONE]`.',
+      body: { 'application/json': request },
+      replies: { 200: { 'application/json': completion, 'text/event-stream': chunk } },
+      error: errorSchema,
+    },
+  ];
+}
+
+const model = z
+  .looseObject({
+    id: z.string(),
+    object: z.literal('model'),
+    created: z.number(),
+    owned_by: z.string(),
+    name: z.string(),
+    description: z.string(),
+    canonical_slug: z.string(),
+    context_length: count,
+    architecture,
+    pricing,
+    top_provider: topProvider,
+    supported_parameters: z.array(z.string()),
+    expiration_date: z.string().nullable(),
+  })
+  .meta({ title: 'ChatModel' });
+
+export const models: Description = {
+  summary: 'All models, in the chat style',
+  replies: { 200: { 'application/json': z.object({ object: z.literal('list'), data: z.array(model) }).meta({ title: 'ChatModelList' }) } },
+  error: errorSchema,
+};
+
+export const oneModel: Description = {
+  summary: 'One model, in the chat style',
+  details: 'The slash within the id may be sent as it is, or as `%2F`.',
+  replies: { 200: { 'application/json': model } },
+  error: errorSchema,
+};

@@ -1,0 +1,123 @@
+/** What generate-content takes and gives, for the document that describes the gateway. What vendors add to it passes. */
+import { z } from 'zod';
+import type { CallDescription, Description } from '../../../core/index.ts';
+import { architecture, count, pricing, topProvider } from '../../shared/reply-schemas.ts';
+import { countWire, requestWire } from './wire.ts';
+
+const errorSchema = z
+  .object({ error: z.looseObject({ code: z.int(), message: z.string(), status: z.string(), details: z.array(z.looseObject({})).optional() }) })
+  .meta({ title: 'GenerateContentError' });
+
+const example = { contents: [{ role: 'user', parts: [{ text: 'Hello!' }] }] };
+const request = requestWire.meta({
+  title: 'GenerateContentRequest',
+  description: 'Every field may be written in camelCase, as here, and in snake_case.',
+  examples: [example],
+});
+const countRequest = countWire.meta({ title: 'GenerateContentCountRequest', examples: [example] });
+
+const part = z.looseObject({
+  text: z.string().optional(),
+  thought: z.boolean().optional(),
+  inlineData: z.looseObject({ mimeType: z.string(), data: z.string() }).optional(),
+  functionCall: z.looseObject({ id: z.string().nullish(), name: z.string(), args: z.looseObject({}).nullish() }).optional(),
+});
+
+const modality = z.looseObject({ modality: z.string(), tokenCount: count });
+
+const response = z
+  .looseObject({
+    candidates: z
+      .array(
+        z.looseObject({
+          content: z.looseObject({ role: z.string().optional(), parts: z.array(part).optional() }).optional(),
+          finishReason: z.string().nullish(),
+          index: count.optional(),
+        }),
+      )
+      .optional(),
+    modelVersion: z.string().optional(),
+    responseId: z.string().optional(),
+    usageMetadata: z
+      .looseObject({
+        promptTokenCount: count.optional(),
+        candidatesTokenCount: count.optional(),
+        thoughtsTokenCount: count.optional(),
+        totalTokenCount: count.optional(),
+        candidatesTokensDetails: z.array(modality).optional(),
+      })
+      .optional(),
+  })
+  .meta({ title: 'GenerateContentResponse' });
+
+const tokens = z.looseObject({ totalTokens: count }).meta({ title: 'GenerateContentTokens' });
+
+const streamQuery = z.object({ alt: z.literal('sse').optional().meta({ description: 'Server-sent events; without it the stream is one JSON array.' }) });
+
+function callsBelow(models: string): CallDescription[] {
+  const shared = { method: 'POST', error: errorSchema } as const;
+  return [
+    {
+      ...shared,
+      path: `${models}/{model}:generateContent`,
+      summary: 'Generate content',
+      body: { 'application/json': request },
+      replies: { 200: { 'application/json': response } },
+    },
+    {
+      ...shared,
+      path: `${models}/{model}:streamGenerateContent`,
+      summary: 'Generate content, streamed',
+      query: streamQuery,
+      body: { 'application/json': request },
+      replies: { 200: { 'text/event-stream': response, 'application/json': z.array(response) } },
+    },
+    {
+      ...shared,
+      path: `${models}/{model}:countTokens`,
+      summary: 'Tokens that contents would take in',
+      details: 'Where the vendor has no count the answer is an estimate, which `x-tollgate-estimate` says.',
+      body: { 'application/json': countRequest },
+      replies: { 200: { 'application/json': tokens } },
+    },
+  ];
+}
+
+/** The slash within a model's id may be sent as it is, or as `%2F`. */
+export function describeCalls(mount: string): CallDescription[] {
+  return ['v1beta', 'v1'].flatMap((version) => callsBelow(`${mount}/${version}/models`));
+}
+
+const model = z
+  .looseObject({
+    name: z.string(),
+    version: z.string(),
+    displayName: z.string(),
+    description: z.string(),
+    inputTokenLimit: count,
+    outputTokenLimit: count,
+    supportedGenerationMethods: z.array(z.string()),
+    ownedBy: z.string(),
+    canonicalSlug: z.string(),
+    contextLength: count,
+    architecture,
+    pricing,
+    topProvider,
+    supportedParameters: z.array(z.string()),
+    expirationDate: z.string().nullable(),
+  })
+  .meta({ title: 'GenerateContentModel' });
+const list = z.object({ models: z.array(model) }).meta({ title: 'GenerateContentModelList' });
+
+export const models: Description = {
+  summary: 'All models, in the generate-content style',
+  replies: { 200: { 'application/json': list } },
+  error: errorSchema,
+};
+
+export const namedModels: Description = {
+  summary: 'One model, or all of an owner, in the generate-content style',
+  details: 'A name without a slash is an owner. The slash within the id of a model may be sent as it is, or as `%2F`.',
+  replies: { 200: { 'application/json': z.union([model, list]) } },
+  error: errorSchema,
+};

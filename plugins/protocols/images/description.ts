@@ -1,0 +1,47 @@
+/** What images takes and gives, for the document that describes the gateway. What vendors add to it passes. */
+import { z } from 'zod';
+import type { CallDescription } from '../../../core/index.ts';
+import { count, errorSchema } from '../../shared/reply-schemas.ts';
+import { requestWire } from './wire.ts';
+
+const usage = z.looseObject({
+  input_tokens: count,
+  input_tokens_details: z.looseObject({ text_tokens: count.optional(), image_tokens: count.optional() }).nullish(),
+  output_tokens: count,
+  total_tokens: count,
+  num_input_images: count.optional().meta({ description: 'Of an edit.' }),
+});
+
+const result = z
+  .looseObject({
+    created: z.number(),
+    data: z.array(z.looseObject({ b64_json: z.string(), index: count.optional() })),
+    model: z.string(),
+    size: z.string().optional(),
+    quality: z.string().optional(),
+    usage: usage.optional(),
+  })
+  .meta({ title: 'ImageResult' });
+
+const event = z
+  .looseObject({ type: z.string(), created_at: z.number().optional(), b64_json: z.string().optional(), partial_image_index: count.optional(), usage: usage.optional() })
+  .meta({ title: 'ImageEvent', description: 'A picture on its way, or the finished one where the type ends in `.completed`.' });
+
+const file = z.file();
+
+export function describeCalls(quality: 'required' | 'optional'): CallDescription[] {
+  const asked = requestWire.shape.quality;
+  const wire = quality === 'required' ? requestWire.extend({ quality: asked.unwrap().unwrap() }) : requestWire;
+  const example = { model: 'demo/paint', prompt: 'A lighthouse', quality: 'auto', size: '512x512' };
+  const generation = wire.meta({ title: 'ImageGenerationRequest', examples: [example] });
+  // The object that says how to route is no text, and a form holds nothing else beside its files.
+  const edit = wire
+    .omit({ provider: true })
+    .extend({ image: z.union([file, z.array(file)]).meta({ description: 'PNG or JPEG, 16 at most; also as `image[]`.' }), mask: file.optional().meta({ description: 'PNG with transparent parts.' }) })
+    .meta({ title: 'ImageEditForm' });
+  const shared = { method: 'POST', replies: { 200: { 'application/json': result, 'text/event-stream': event } }, error: errorSchema } as const;
+  return [
+    { ...shared, path: '/v1/images/generations', summary: 'Make pictures', body: { 'application/json': generation } },
+    { ...shared, path: '/v1/images/edits', summary: 'Change pictures', body: { 'multipart/form-data': edit } },
+  ];
+}

@@ -1,0 +1,100 @@
+/** What messages takes and gives, for the document that describes the gateway. What vendors add to it passes. */
+import { z } from 'zod';
+import type { CallDescription, Description } from '../../../core/index.ts';
+import { architecture, count, pricing, topProvider } from '../../shared/reply-schemas.ts';
+import { betaHeader, neutralVersionHeader, versionHeader, versions } from './read-request.ts';
+import { countWire, requestWire } from './wire.ts';
+
+const errorSchema = z
+  .object({ type: z.literal('error'), error: z.looseObject({ type: z.string(), message: z.string() }), request_id: z.string().optional() })
+  .meta({ title: 'MessagesError' });
+
+const version = z.enum([...versions]).optional();
+const headers = z.object({
+  [versionHeader]: version.meta({ description: `The version of the protocol. It has to be said, here or as \`${neutralVersionHeader}\`.`, default: '2023-06-01' }),
+  [neutralVersionHeader]: version,
+  [betaHeader]: z.string().optional().meta({ description: "The vendor's betas, separated by commas." }),
+});
+
+const example = { model: 'demo/echo', messages: [{ role: 'user', content: 'Hello!' }] };
+const request = requestWire.meta({ title: 'MessageRequest', examples: [{ ...example, max_tokens: 200 }] });
+const countRequest = countWire.meta({ title: 'MessageCountRequest', examples: [example] });
+
+const usage = z.looseObject({
+  input_tokens: count.nullish(),
+  output_tokens: count.nullish(),
+  cache_creation_input_tokens: count.nullish(),
+  cache_read_input_tokens: count.nullish(),
+});
+
+const message = z
+  .looseObject({
+    id: z.string(),
+    type: z.literal('message'),
+    role: z.literal('assistant'),
+    content: z.array(z.looseObject({ type: z.string() })),
+    model: z.string(),
+    stop_reason: z.string().nullable(),
+    stop_sequence: z.string().nullish(),
+    usage,
+  })
+  .meta({ title: 'Message' });
+
+const event = z
+  .looseObject({ type: z.string(), index: count.optional(), message: message.optional(), usage: usage.optional() })
+  .meta({ title: 'MessageEvent', description: 'An event of a stream by its `type`, the last of which is `message_stop`.' });
+
+const tokens = z.looseObject({ input_tokens: count }).meta({ title: 'MessageTokens' });
+
+export function describeCalls(mount: string): CallDescription[] {
+  const shared = { method: 'POST', headers, error: errorSchema } as const;
+  return [
+    {
+      ...shared,
+      path: `${mount}/v1/messages`,
+      summary: 'Message',
+      body: { 'application/json': request },
+      replies: { 200: { 'application/json': message, 'text/event-stream': event } },
+    },
+    {
+      ...shared,
+      path: `${mount}/v1/messages/count_tokens`,
+      summary: 'Tokens that a message would take in',
+      details: 'Where the vendor has no count the answer is an estimate, which `x-tollgate-estimate` says.',
+      body: { 'application/json': countRequest },
+      replies: { 200: { 'application/json': tokens } },
+    },
+  ];
+}
+
+const model = z
+  .looseObject({
+    type: z.literal('model'),
+    id: z.string(),
+    display_name: z.string(),
+    created_at: z.string(),
+    owned_by: z.string(),
+    canonical_slug: z.string(),
+    description: z.string(),
+    context_length: count,
+    architecture,
+    pricing,
+    top_provider: topProvider,
+    supported_parameters: z.array(z.string()),
+    expiration_date: z.string().nullable(),
+  })
+  .meta({ title: 'MessagesModel' });
+const list = z.object({ data: z.array(model) }).meta({ title: 'MessagesModelList' });
+
+export const models: Description = {
+  summary: 'All models, in the messages style',
+  replies: { 200: { 'application/json': list } },
+  error: errorSchema,
+};
+
+export const namedModels: Description = {
+  summary: 'One model, or all of an owner, in the messages style',
+  details: 'An id without a slash is an owner. The slash within the id of a model may be sent as it is, or as `%2F`.',
+  replies: { 200: { 'application/json': z.union([model, list]) } },
+  error: errorSchema,
+};

@@ -1,0 +1,31 @@
+/** What several families' replies have in common, for the document that describes the gateway; no reply is checked by it. */
+import { z } from 'zod';
+
+/** The error body of chat-completions, responses and images, and of addresses that belong to no family. */
+export const errorSchema = z
+  .object({
+    error: z.looseObject({
+      message: z.string(),
+      type: z.string(),
+      param: z.string().nullable().meta({ description: 'The field at fault, where there is one.' }),
+      code: z.string().nullable(),
+    }),
+  })
+  .meta({ title: 'Error' });
+
+/** What all listings say of a model in the same words. */
+export const architecture = z.looseObject({
+  modality: z.string(),
+  input_modalities: z.array(z.string()),
+  output_modalities: z.array(z.string()),
+  tokenizer: z.string(),
+  instruct_type: z.string().nullable(),
+});
+
+export const topProvider = z.looseObject({ context_length: z.number(), max_completion_tokens: z.number(), is_moderated: z.boolean() });
+
+/** USD for a token, or for a piece, as decimal strings. */
+export const pricing = z.record(z.string(), z.string());
+
+/** What the vendor's own figures are called differs; that they are whole numbers does not. */
+export const count = z.int().nonnegative();
