@@ -18,13 +18,20 @@ function fallbackOf(schema: Schema): unknown {
   return undefined;
 }
 
-/** Options of options are listed alone, but where the outer one can also be a plain value. */
-export function optionRows(schema: Schema, path = ''): OptionRow[] {
+/** What others made the shape of is no option of ours: a service account's key. */
+function isOurs(kind: Schema): kind is z.ZodObject {
+  return kind instanceof z.ZodObject && !(kind.def.catchall instanceof z.ZodUnknown);
+}
+
+/** Options of options are listed alone, but where the outer one can also be a plain value. `given` is what an outer default says of it. */
+export function optionRows(schema: Schema, path = '', given?: unknown): OptionRow[] {
   const kinds = unwrap(schema);
-  const objects = kinds.filter((kind) => kind instanceof z.ZodObject);
-  const inner = objects.flatMap(({ shape }) => Object.entries<Schema>(shape)).flatMap(([name, each]) => optionRows(each, path === '' ? name : `${path}.${name}`));
+  const objects = kinds.filter(isOurs);
+  const fallback = fallbackOf(schema) ?? given;
+  const ofInner = (name: string): unknown => (typeof fallback === 'object' && fallback !== null ? Object.entries(fallback).find(([key]) => key === name)?.[1] : undefined);
+  const inner = objects.flatMap(({ shape }) => Object.entries<Schema>(shape)).flatMap(([name, each]) => optionRows(each, path === '' ? name : `${path}.${name}`, ofInner(name)));
   const unique = inner.filter(({ option }, index) => inner.findIndex((other) => other.option === option) === index);
   if (path === '' || (objects.length > 0 && objects.length === kinds.length)) return unique;
-  const fallback = fallbackOf(schema);
-  return [{ option: path, fallback: fallback === undefined ? undefined : JSON.stringify(fallback) }, ...unique];
+  // What the environment may give is nothing where it gives nothing.
+  return [{ option: path, fallback: fallback === undefined || fallback === '' ? undefined : JSON.stringify(fallback) }, ...unique];
 }

@@ -1,0 +1,89 @@
+/** What the README lists is all there is, and as it says: every verb with its options, every option with its default. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { pino } from 'pino';
+import { loadConfig, settingsSchema } from '../../core/config.ts';
+import { createGateway } from '../../core/gateway.ts';
+import { bundledPlugins } from '../support/inventory.ts';
+import { optionRows } from '../support/option-rows.ts';
+import { runVerb } from '../support/process.ts';
+
+const root = join(import.meta.dirname, '../..');
+const readme = readFileSync(join(root, 'README.md'), 'utf8');
+
+/** The cells of the table between two marks, without its head. */
+function table(mark: string): string[][] {
+  const [, text = ''] = new RegExp(`<!-- ${mark} -->\n(.*?)\n<!-- /${mark} -->`, 's').exec(readme) ?? [];
+  return text.split('\n').slice(2).map((row) => row.split('|').slice(1, -1).map((cell) => cell.trim()));
+}
+
+function code(cell: string): string[] {
+  return [...cell.matchAll(/`([^`]+)`/g)].map(([, text = '']) => text);
+}
+
+describe('the command line of the README', () => {
+  const listed = table('verbs').map(([verb = '', options = '']) => ({ verb: code(verb)[0] ?? '', options: code(options).toSorted() }));
+  const own = ['start', 'init', 'check', 'doctor'];
+
+  it('has every verb of the plugins with its options, and no other', async () => {
+    const gateway = createGateway(await loadConfig(join(root, 'gateway.config.ts')), pino({ level: 'silent' }));
+    const verbs = [...gateway.commands.all()].map(({ name, options = [] }) => ({ verb: name, options: options.map(({ flags }) => flags.split(' ')[0]).toSorted() }));
+    await gateway.close();
+    const named = (list: { verb: string }[]): object[] => list.toSorted((first, second) => (first.verb < second.verb ? -1 : 1));
+    expect(named(listed.filter(({ verb }) => !own.includes(verb)))).toEqual(named(verbs));
+  });
+
+  it('has the verbs that are no plugin\'s', async () => {
+    const { output } = await runVerb(['--help'], { TOLLGATE_CONFIG: join(root, 'no such file') });
+    const commands = [...output.matchAll(/^ {2}(\w+) /gm)].map(([, verb]) => verb).filter((verb) => verb !== 'help');
+    expect(commands.toSorted()).toEqual(own.toSorted());
+    for (const verb of own) {
+      const { output: help } = await runVerb([verb, '--help']);
+      const options = [...help.matchAll(/^ {2}(--[\w-]+)/gm)].map(([, option]) => option).filter((option) => option !== '--json');
+      expect([verb, listed.find((row) => row.verb === verb)?.options]).toEqual([verb, options.toSorted()]);
+    }
+  });
+});
+
+type Rows = [option: string, fallback: string | undefined][];
+
+/** What the table says of each plugin by its path. */
+function listedOptions(): Map<string, Rows> {
+  const all = new Map<string, Rows>();
+  let current: Rows = [];
+  for (const [first = '', fallback = ''] of table('options')) {
+    const heading = /^\*\*(.*)\*\*$/.exec(first)?.[1];
+    if (heading === undefined) current.push(...code(first).map((option): Rows[number] => [option, code(fallback)[0]]));
+    else {
+      current = [];
+      const folder = heading.includes('/') ? heading.slice(0, heading.indexOf('/') + 1) : '';
+      for (const name of heading.slice(folder.length).split(', ')) all.set(folder + name, current);
+    }
+  }
+  return all;
+}
+
+function sorted(rows: Rows): Rows {
+  return rows.toSorted(([first], [second]) => (first < second ? -1 : 1));
+}
+
+describe('the options of the README', () => {
+  const listed = listedOptions();
+  const plugins = new Map<string, Rows>();
+  beforeAll(async () => {
+    const rowsOf = (schema: Parameters<typeof optionRows>[0]): Rows => sorted(optionRows(schema).map(({ option, fallback }) => [option, fallback]));
+    plugins.set('the gateway', rowsOf(settingsSchema));
+    for (const { path, factory } of await bundledPlugins()) plugins.set(path.slice('plugins/'.length), rowsOf(factory.options));
+  });
+
+  it('are those of every plugin that has any', () => {
+    const having = [...plugins].filter(([, rows]) => rows.length > 0).map(([name]) => name);
+    expect(having.length).toBeGreaterThan(30);
+    expect([...listed.keys()].toSorted()).toEqual(having.toSorted());
+  });
+
+  it.each([...listed])('of %s are all there, with their defaults', (name, rows) => {
+    expect(sorted(rows)).toEqual(plugins.get(name));
+  });
+});
