@@ -1,10 +1,18 @@
-/** A limit of output that a model can keep to: vendors refuse one above their model's own. */
+/** A limit of output that a model can keep to: vendors refuse one above their model's own, and most one of none. */
 import type { Model } from '../../core/index.ts';
 import type { Lose } from './losses.ts';
 
-/** The limit, or the most the model gives; a client of the vendor's own protocol is left to hear that itself. */
-export function fitLimit(limit: number | undefined, { outputLimit }: Model, { own, lose }: { readonly own: boolean; readonly lose: Lose }): number | undefined {
-  if (limit === undefined || own || limit <= outputLimit) return limit;
-  lose('outputLimit', `sent as ${outputLimit}, the most the model gives`, 'approximated');
-  return outputLimit;
+interface Fitting {
+  readonly own: boolean;
+  /** The least the wire takes. */
+  readonly least?: number;
+  readonly lose: Lose;
+}
+
+/** The limit, or the nearest that is taken; a client of the vendor's own protocol is left to hear that itself. */
+export function fitLimit(limit: number | undefined, { outputLimit }: Model, { own, least = 1, lose }: Fitting): number | undefined {
+  if (limit === undefined || own || (limit >= least && limit <= outputLimit)) return limit;
+  const sent = limit < least ? least : outputLimit;
+  lose('outputLimit', limit < least ? `sent as ${sent}, the least this wire takes` : `sent as ${sent}, the most the model gives`, 'approximated');
+  return sent;
 }

@@ -1,4 +1,5 @@
 /** What kind of picture bytes are, by how they begin: names and stated types may say anything. */
+import { refusePart } from './refuse-part.ts';
 
 const beginnings = [
   ['image/png', Buffer.from('89504e470d0a1a0a', 'hex'), 0],
@@ -18,4 +19,19 @@ const longestBeginning = 16;
 /** The same of base64, of which only the beginning is read. */
 export function pictureTypeOfBase64(data: string): string | undefined {
   return pictureType(Buffer.from(data.slice(0, longestBeginning), 'base64'));
+}
+
+const taken: ReadonlySet<string> = new Set(beginnings.map(([type]) => type));
+
+interface Picture {
+  readonly mediaType?: string | undefined;
+  readonly at?: string | undefined;
+}
+
+/** The type of a picture in base64: by its bytes, else as it was stated. Throws where it is none that vendors look at. */
+export function fitPicture({ mediaType, at }: Picture, data: string, path: string): string {
+  const stated = mediaType?.toLowerCase();
+  const type = pictureTypeOfBase64(data) ?? (stated === 'image/jpg' ? 'image/jpeg' : stated);
+  if (type !== undefined && taken.has(type)) return type;
+  return refusePart({ at }, path, `The provider of this model takes images as JPEG, PNG, GIF or WebP; this is ${type ?? 'of an unknown type'}.`);
 }

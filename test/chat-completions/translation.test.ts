@@ -248,7 +248,6 @@ describe('a request is fitted to its model, and each loss is named', () => {
 
   it.each([
     ['audio of another kind', { type: 'media', kind: 'audio', source: { type: 'base64', data: 'AA' }, mediaType: 'audio/flac' }],
-    ['a document by its address', { type: 'media', kind: 'document', source: { type: 'url', url: 'https://x/a.pdf' } }],
     ['an item of another protocol', { type: 'foreign', protocol: 'responses', value: {} }],
   ] as const)('%s is left out, and told', (_, block) => {
     expect(encode({ turns: [{ role: 'user', blocks: [block, { type: 'text', text: 'a' }] }] })).toMatchObject({ body: { messages: [{ content: 'a' }] }, lost: ['turns[0].blocks[0]'] });

@@ -59,7 +59,7 @@ describe('tool calls', () => {
   });
 
   it('may have no index at all', () => {
-    expect(callsOf({ id: 'a', function: { name: 'f', arguments: '{' } }, { function: { arguments: '}' } }, { id: 'b', function: { name: 'g', arguments: '' } })).toEqual([['a', 'f', '{}'], ['b', 'g', '']]);
+    expect(callsOf({ id: 'a', function: { name: 'f', arguments: '{' } }, { function: { arguments: '}' } }, { id: 'b', function: { name: 'g', arguments: '' } })).toEqual([['a', 'f', '{}'], ['b', 'g', '{}']]);
   });
 
   it('may come with arguments as an object', () => {

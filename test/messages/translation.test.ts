@@ -72,23 +72,24 @@ describe('a conversation from another protocol', () => {
 
   it('gives tool calls ids and arguments this wire takes, digit for digit', () => {
     const odd = 'functions.look:0';
-    const { body, lost } = send({ ...turns(assistant(call(odd, '{"id":12345678901234567890,"x":1.0}'), call('b', 'not json'), call('c', '')), { role: 'tool', blocks: [result(odd)] }), tools: [look] });
+    const { body, lost } = send({ ...turns(user(text('Go')), assistant(call(odd, '{"id":12345678901234567890,"x":1.0}'), call('b', 'not json'), call('c', '')), { role: 'tool', blocks: [result(odd)] }), tools: [look] });
     const json = JSON.stringify(protocol.upstream.encodeRequest(
       { model: 'm', stream: false, turns: [assistant(call(odd, '{"id":12345678901234567890,"x":1.0}'))] }, modelWith(), undefined,
     ).body);
     expect(json).toContain('{"id":12345678901234567890,"x":1.0}');
     expect(body['messages']).toMatchObject([
+      {},
       { content: [{ id: 'toolu_ec0002042636dd8a' }, { input: { _raw: 'not json' } }, { input: {} }] },
       { content: [{ tool_use_id: 'toolu_ec0002042636dd8a' }] },
     ]);
-    expect(lost).toEqual(['turns[0].blocks[1].arguments']);
+    expect(lost).toEqual(['turns[1].blocks[1].arguments']);
   });
 
   it('tells results that failed, and those with pictures in them', () => {
     const image: Block = { type: 'media', kind: 'image', source: { type: 'base64', data: png }, mediaType: 'image/jpeg' };
-    const { body } = send(turns(assistant(call('a')), { role: 'tool', blocks: [{ type: 'tool-result', callId: 'a', isError: true, content: [{ type: 'text', text: 'x' }, image] }] }));
+    const { body } = send(turns(user(text('Go')), assistant(call('a')), { role: 'tool', blocks: [{ type: 'tool-result', callId: 'a', isError: true, content: [{ type: 'text', text: 'x' }, image] }] }));
     // The type is seen from the data: the vendor refuses one that is wrong.
-    expect(body['messages']).toMatchObject([{}, { content: [{ is_error: true, content: [{ type: 'text', text: 'x' }, { type: 'image', source: { media_type: 'image/png' } }] }] }]);
+    expect(body['messages']).toMatchObject([{}, {}, { content: [{ is_error: true, content: [{ type: 'text', text: 'x' }, { type: 'image', source: { media_type: 'image/png' } }] }] }]);
   });
 
   it.each<[Block, object]>([
@@ -105,7 +106,7 @@ describe('a conversation from another protocol', () => {
     [{ type: 'media', kind: 'video', source: { type: 'url', url: 'https://a.example/x' }, at: 'contents[0].parts[1]' }, /takes no video/],
     [{ type: 'media', kind: 'audio', source: { type: 'base64', data: 'x' }, at: 'contents[0].parts[1]' }, /takes no audio/],
     [{ type: 'media', kind: 'image', source: { type: 'base64', data: 'Qk0=' }, mediaType: 'image/bmp', at: 'contents[0].parts[1]' }, /JPEG, PNG, GIF or WebP/],
-    [{ type: 'media', kind: 'image', source: { type: 'url', url: 'gs://x' }, at: 'contents[0].parts[1]' }, /http and https/],
+    [{ type: 'media', kind: 'image', source: { type: 'url', url: 'gs://x' }, at: 'contents[0].parts[1]' }, /https addresses only/],
     [{ type: 'media', kind: 'document', source: { type: 'file', vendor: 'openai', id: 'f1' }, at: 'contents[0].parts[1]' }, /kept by openai/],
     [{ type: 'media', kind: 'document', source: { type: 'base64', data: 'UEs=' }, mediaType: 'application/zip', at: 'contents[0].parts[1]' }, /PDF or text/],
   ])('refuses %j, naming it in the words of the client', (block, message) => {
@@ -237,20 +238,20 @@ describe('tools', () => {
   const answer = (tools: Tool[], more: Partial<CanonicalRequest> = {}): ReturnType<typeof send> => send({ tools, ...more });
 
   it('have a schema that is an object\'s, and a name the wire takes', () => {
-    const { body } = answer([{ type: 'function', name: 'a.b:c', description: 'd' }, { type: 'function', name: 'look', schema: { properties: { x: {} } }, strict: true }]);
+    const { body } = answer([{ type: 'function', name: 'a.b:c', description: 'd' }, { type: 'function', name: 'look', schema: { properties: { x: {} }, additionalProperties: false }, strict: true }]);
     expect(body['tools']).toEqual([
       { name: expect.stringMatching(/^a_b_c_[0-9a-f]{16}$/), description: 'd', input_schema: { type: 'object', properties: {} } },
-      { name: 'look', input_schema: { type: 'object', properties: { x: {} } }, strict: true },
+      { name: 'look', input_schema: { type: 'object', properties: { x: {} }, additionalProperties: false }, strict: true },
     ]);
   });
 
   it('that take free text are offered as functions with that text as their argument', () => {
     const grammar = { type: 'grammar', grammar: { syntax: 'lark', definition: 'start: "a"' } };
     const { body, lost } = answer([{ type: 'custom', name: 'patch', description: 'Patch.', format: grammar }], {
-      turns: [assistant({ type: 'tool-call', id: 'a', name: 'patch', arguments: '*** Begin', custom: true })],
+      turns: [user(text('Go')), assistant({ type: 'tool-call', id: 'a', name: 'patch', arguments: '*** Begin', custom: true })],
     });
     expect(body['tools']).toMatchObject([{ name: 'patch', description: 'Patch.\n\nThe input follows this grammar (lark):\nstart: "a"', input_schema: { required: ['input'] } }]);
-    expect(body['messages']).toMatchObject([{ content: [{ input: { input: '*** Begin' } }] }]);
+    expect(body['messages']).toMatchObject([{}, { content: [{ input: { input: '*** Begin' } }] }]);
     expect(lost).toEqual([]);
   });
 

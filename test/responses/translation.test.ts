@@ -162,9 +162,9 @@ describe('settings', () => {
 
 describe('tools', () => {
   it('are not strict unless they say so', () => {
-    expect(encode({ tools: [{ type: 'function', name: 'f' }, { type: 'function', name: 'g', schema: { type: 'object' }, strict: true }] }).body['tools']).toEqual([
+    expect(encode({ tools: [{ type: 'function', name: 'f' }, { type: 'function', name: 'g', schema: { type: 'object', additionalProperties: false }, strict: true }] }).body['tools']).toEqual([
       { type: 'function', name: 'f', parameters: { type: 'object', properties: {} }, strict: false },
-      { type: 'function', name: 'g', parameters: { type: 'object' }, strict: true },
+      { type: 'function', name: 'g', parameters: { type: 'object', additionalProperties: false }, strict: true },
     ]);
   });
 

@@ -3,6 +3,7 @@
  * result, which a tool message cannot hold, follows in a user message behind all results of the step.
  */
 import type { Block, Turn } from '../../../core/index.ts';
+import { withDistinctCallIds } from '../../shared/call-ids.ts';
 import { overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { encodePart, joinParts, type Encoding } from './encode-parts.ts';
@@ -19,7 +20,8 @@ interface Placed<Kind extends Block = Block> {
   readonly path: string;
 }
 
-export function encodeMessages(turns: readonly Turn[], encoding: Encoding): Fields[] {
+export function encodeMessages(asked: readonly Turn[], encoding: Encoding): Fields[] {
+  const turns = encoding.own ? asked : withDistinctCallIds(asked);
   const messages: Fields[] = [];
   let shown: Fields[] = [];
   let files = 0;
@@ -147,5 +149,5 @@ function encodeCall({ block, path }: Placed<ToolCall>, { own, extras, owner, los
   const signatures = Object.fromEntries(kept.map(({ vendor, value }) => [vendor, { thought_signature: value }]));
   const extra = kept.length > 0 ? { extra_content: signatures } : {};
   if (custom && (own || extras)) return overlay(bag.fields(block), { id, type: 'custom', custom: { name, input: text }, ...extra });
-  return overlay(bag.fields(block), { id, type: 'function', function: { name, arguments: custom ? wrapInput(text) : text }, ...extra });
+  return overlay(bag.fields(block), { id, type: 'function', function: { name, arguments: custom ? wrapInput(text) : own ? text : text || '{}' }, ...extra });
 }

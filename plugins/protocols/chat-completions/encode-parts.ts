@@ -4,6 +4,7 @@
  */
 import type { Block, Model } from '../../../core/index.ts';
 import type { Lose } from '../../shared/losses.ts';
+import { pictureUrl } from '../../shared/picture-url.ts';
 import { refuseFile, refusePart } from '../../shared/refuse-part.ts';
 import { overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
@@ -59,8 +60,8 @@ function encodeVendorFile(block: MediaBlock, { vendor, id }: { vendor: string; i
 
 const details: ReadonlySet<string | undefined> = new Set([undefined, 'auto', 'low', 'high', 'original']);
 
-function encodeImage(block: MediaBlock, path: string, { lose }: Encoding): Fields | undefined {
-  const url = writeUrl(block, bag.form(block));
+function encodeImage(block: MediaBlock, path: string, { own, lose }: Encoding): Fields | undefined {
+  const url = own ? writeUrl(block, bag.form(block)) : pictureUrl(block, path);
   if (url === undefined) {
     lose(path, 'not an image chat-completions can carry');
     return undefined;
@@ -78,7 +79,7 @@ function encodeAudio({ source, mediaType }: MediaBlock, path: string, { lose }: 
 }
 
 /** This wire's files are PDFs; a text document is said as text, under its name. */
-function encodeDocument(block: MediaBlock, path: string, { own, lose }: Encoding): Fields | undefined {
+function encodeDocument(block: MediaBlock, path: string, { own }: Encoding): Fields {
   const { source, mediaType, title, filename = title } = block;
   const form = bag.form(block);
   if (source.type === 'text') return textDocument(source.text, filename);
@@ -90,8 +91,7 @@ function encodeDocument(block: MediaBlock, path: string, { own, lose }: Encoding
     return { type: 'file', file: { file_data: data, filename: filename ?? (own ? undefined : 'document.pdf') } };
   }
   if (own) return { type: 'file', file: { file_data: writeUrl(block, form), filename } };
-  lose(path, 'chat-completions takes documents as data only');
-  return undefined;
+  return refusePart(block, path, 'This model is reached by a protocol that takes documents as data only; send the content itself.');
 }
 
 function textDocument(text: string, filename: string | undefined): Fields {

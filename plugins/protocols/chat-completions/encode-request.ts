@@ -7,6 +7,7 @@ import { fitLimit } from '../../shared/fit-limit.ts';
 import { fitModalities } from '../../shared/fit-modalities.ts';
 import { foreignFields } from '../../shared/foreign-fields.ts';
 import { noteLosses } from '../../shared/losses.ts';
+import { jsonMessage } from '../../shared/json-mode.ts';
 import { loseSettings } from '../../shared/image-settings.ts';
 import { openaiFields, openaiFieldsOf, saysSafety } from '../../shared/openai-fields.ts';
 import { effortFor, nearestEffort } from '../../shared/reasoning-effort.ts';
@@ -40,7 +41,7 @@ export function encodeRequest(request: CanonicalRequest, model: Model, outputLim
   const { sent, watched } = splitStops(request, model);
   const body = overlay(fitting(siblings ? { ...openaiFieldsOf(request, 'responses'), ...bag.fields(request) } : bag.fields(request), model, encoding), {
     model: model.upstream,
-    messages: encodeMessages(request.turns, encoding),
+    messages: [...(capabilities.structuredOutput ? jsonMessage(request, encoding) : []), ...encodeMessages(request.turns, encoding)],
     ...encodeStream(request),
     ...(limit === undefined ? {} : { [capabilities.outputLimitField]: limit }),
     n: request.candidates,

@@ -2,6 +2,7 @@
 import type { CanonicalRequest, Model, Tool } from '../../../core/index.ts';
 import { asFunction } from '../../shared/custom-tools.ts';
 import { loseHosted, searchOptions, type SearchWords } from '../../shared/hosted-tools.ts';
+import { fitStrict, objectSchema } from '../../shared/object-schema.ts';
 import { isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import type { Encoding } from './encode-parts.ts';
@@ -50,7 +51,11 @@ function encodeTool(tool: Exclude<Tool, { type: 'hosted' }>, path: string, { own
   const fields = bag.fields(tool);
   const { description } = tool;
   const name = own ? tool.name : fitName(tool.name);
-  if (tool.type === 'function') return overlay(fields, { type: 'function', function: { name, description, parameters: tool.schema, strict: tool.strict } });
+  if (tool.type === 'function') {
+    if (own) return overlay(fields, { type: 'function', function: { name, description, parameters: tool.schema, strict: tool.strict } });
+    const parameters = tool.schema === undefined ? undefined : objectSchema(tool.schema, (reason) => lose(`${path}.schema`, reason, 'approximated'));
+    return overlay(fields, { type: 'function', function: { name, description, parameters, strict: fitStrict(tool, parameters, path, lose) } });
+  }
   if (extras) return overlay(fields, { type: 'custom', custom: { name, description, format: tool.format } });
   const { description: told, schema: parameters } = asFunction(tool);
   return { type: 'function', function: { name, description: told, parameters } };

@@ -36,6 +36,7 @@ const fieldNames = {
   cacheKey: 'prompt_cache_key',
   '.cache': 'prompt_cache_breakpoint',
   '.schema': 'function.parameters',
+  '.strict': 'function.strict',
   '.arguments': 'function.arguments',
   '.opaque': 'extra_content',
 };

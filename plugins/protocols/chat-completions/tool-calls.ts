@@ -95,6 +95,8 @@ export class ToolCalls {
         call.text = unwrapInput(call.text);
         call.disguised = false;
       }
+      // A call without arguments: other vendors, and the examples of OpenAI's clients, read them as JSON.
+      if (call.text === '' && !call.custom && !this.#place.asked(call.name)?.custom) call.text = '{}';
       const block = this.#tell(call);
       emit({ type: 'block-end', candidate, block, ...(call.opaque.length > 0 ? { opaque: call.opaque } : {}) });
     }

@@ -3,6 +3,7 @@
  * calls, right behind them; a request of this protocol keeps the contents it came in.
  */
 import type { Block, Turn } from '../../../core/index.ts';
+import { withDistinctCallIds } from '../../shared/call-ids.ts';
 import { overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { contentStart, roleForm } from './decode-contents.ts';
@@ -22,7 +23,8 @@ export interface EncodedTurns {
   readonly contents: Fields[];
 }
 
-export function encodeTurns(turns: readonly Turn[], encoding: Encoding): EncodedTurns {
+export function encodeTurns(asked: readonly Turn[], encoding: Encoding): EncodedTurns {
+  const turns = encoding.own ? asked : withDistinctCallIds(asked);
   const writer = new ContentWriter(turns, encoding);
   const spoken = turns.findIndex(({ role }) => role !== 'system' && role !== 'developer');
   // A request of instructions alone would have no contents, which Gemini refuses.

@@ -2,6 +2,7 @@
  * JSON Schema as Gemini takes it: references within the schema are written out where they stand, since the vendor
  * refuses one with siblings and one to anywhere but `$defs`. A schema that refers to itself keeps its references.
  */
+import { schemaAt } from '../../shared/object-schema.ts';
 import { isObject, type Fields } from '../../shared/vendor-bag.ts';
 
 /** Keywords whose members are names, and those whose values are no schemas. */
@@ -9,15 +10,6 @@ const maps: ReadonlySet<string> = new Set(['properties', 'patternProperties', 'd
 const values: ReadonlySet<string> = new Set(['enum', 'const', 'default', 'examples', 'example', 'required']);
 /** A schema written out is not larger than this many objects; beyond it references stay. */
 const mostObjects = 5000;
-
-function target(root: Fields, reference: string): unknown {
-  if (reference !== '#' && !reference.startsWith('#/')) return undefined;
-  const steps = reference.slice(2).split('/').filter(Boolean);
-  return steps.reduce<unknown>((value, step) => {
-    const name = decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~');
-    return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
-  }, root);
-}
 
 class Inlining {
   readonly #root: Fields;
@@ -37,7 +29,7 @@ class Inlining {
     this.#objects += 1;
     const { $ref: reference, ...rest } = value;
     if (typeof reference !== 'string') return this.#members(value, open);
-    const found = target(this.#root, reference);
+    const found = schemaAt(this.#root, reference);
     if (!isObject(found)) {
       this.dangling = true;
       return this.#members(rest, open);

@@ -38,7 +38,7 @@ export function describeCalls(quality: 'required' | 'optional'): CallDescription
   const edit = wire
     .omit({ provider: true })
     .extend({ image: z.union([file, z.array(file)]).meta({ description: 'PNG or JPEG, 16 at most; also as `image[]`.' }), mask: file.optional().meta({ description: 'PNG with transparent parts.' }) })
-    .meta({ title: 'ImageEditForm' });
+    .meta({ title: 'ImageEditForm', examples: [{ ...example, prompt: 'At night', quality: 'low' }] });
   const shared = { method: 'POST', replies: { 200: { 'application/json': result, 'text/event-stream': event } }, error: errorSchema } as const;
   return [
     { ...shared, path: '/v1/images/generations', summary: 'Make pictures', body: { 'application/json': generation } },

@@ -4,6 +4,8 @@
  * vendor wants all results of a step in the message after it.
  */
 import type { Turn } from '../../../core/index.ts';
+import { withDistinctCallIds } from '../../shared/call-ids.ts';
+import { refusePart } from '../../shared/refuse-part.ts';
 import { overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { encodeBlock } from './encode-blocks.ts';
@@ -20,7 +22,7 @@ interface Message {
 }
 
 export function encodeConversation(turns: readonly Turn[], encoding: Encoding): Conversation {
-  return encoding.own ? restore(turns, encoding) : gather(turns, encoding);
+  return encoding.own ? restore(turns, encoding) : gather(withDistinctCallIds(turns), encoding);
 }
 
 function encodeTurn(turn: Turn, index: number, encoding: Encoding): Fields[] {
@@ -63,9 +65,34 @@ function gather(turns: readonly Turn[], encoding: Encoding): Conversation {
     else if (turn.role === 'assistant') answer(messages, content, path, encoding);
     else append(messages, 'user', content);
   }
+  beginWithUser(messages, system, turns, encoding);
+  trimLast(messages, turns.length - 1, encoding);
   const plain = system.length === 1 && system.every((block) => block['cache_control'] === undefined);
   const ordered = messages.map(({ role, content }) => ({ role, content: role === 'user' ? resultsFirst(content) : content }));
   return { system: systemOf(system, plain), messages: ordered };
+}
+
+/** The vendor wants a first message, and wants it to be the user's: the last instruction, where there is nothing else. */
+function beginWithUser(messages: Message[], system: Fields[], turns: readonly Turn[], { lose }: Encoding): void {
+  if (messages.length === 0) {
+    const last = system.pop() ?? refusePart(turns.at(-1) ?? {}, 'turns', 'The provider of this model answers no conversation in which nothing is said.');
+    messages.push({ role: 'user', content: [last] });
+    lose(`turns[${turns.length - 1}].role`, 'sent as words of the user, who has to say something', 'approximated');
+  } else if (messages[0]?.role === 'assistant') {
+    messages.unshift({ role: 'user', content: [{ type: 'text', text: `${opening}The conversation begins with the assistant.${closing}` }] });
+    lose(`turns[${turns.findIndex(({ role }) => role === 'assistant')}]`, 'stands behind a marked text of the user, who has to speak first', 'approximated');
+  }
+}
+
+/** An answer that the model is to go on with must not end in space. */
+function trimLast(messages: readonly Message[], last: number, { lose }: Encoding): void {
+  const { role, content = [] } = messages.at(-1) ?? {};
+  const said = content.at(-1);
+  if (role !== 'assistant' || said?.['type'] !== 'text') return;
+  const text = String(said['text']);
+  if (text.trimEnd() === text) return;
+  content.splice(-1, 1, { ...said, text: text.trimEnd() });
+  lose(`turns[${last}]`, 'sent without the space at its end', 'approximated');
 }
 
 function isInstruction({ role }: Turn): boolean {

@@ -50,7 +50,8 @@ export function encodeRequest(request: CanonicalRequest, model: Model, outputLim
 
 /** This wire wants a limit in every request: the model's own where nobody stated one. */
 function limitOf(request: CanonicalRequest, granted: number | undefined, encoding: Encoding): number {
-  return fitLimit(granted ?? request.outputLimit, encoding.model, encoding) ?? encoding.model.outputLimit;
+  // None at all is a way to fill the cache here.
+  return fitLimit(granted ?? request.outputLimit, encoding.model, { ...encoding, least: 0 }) ?? encoding.model.outputLimit;
 }
 
 function instruct(system: Conversation['system'], instruction: string | undefined): Conversation['system'] {
@@ -106,10 +107,14 @@ function encodeStop({ stop }: CanonicalRequest, own: boolean): readonly string[]
 
 const tiers: Readonly<Record<string, string>> = { auto: 'auto', priority: 'auto', default: 'standard_only', standard: 'standard_only' };
 
-function encodeAbout({ user, serviceTier }: CanonicalRequest, { lose }: Encoding): Fields {
+const longestUser = 256;
+
+function encodeAbout({ user, serviceTier }: CanonicalRequest, { own, lose }: Encoding): Fields {
+  const fits = user !== undefined && (own || user.length <= longestUser);
+  if (user !== undefined && !fits) lose('user', `messages takes ${longestUser} characters at most`);
   const tier = serviceTier === undefined ? undefined : tiers[serviceTier];
   if (serviceTier !== undefined && tier === undefined) lose('serviceTier', 'messages has no such tier');
-  return { ...(user === undefined ? {} : { metadata: { user_id: user } }), service_tier: tier };
+  return { ...(fits ? { metadata: { user_id: user } } : {}), service_tier: tier };
 }
 
 /** Canonical fields for which this wire has none. */

@@ -1,11 +1,18 @@
 /** Tools, and the choice among them, as this wire names them. */
+import { isDeepStrictEqual } from 'node:util';
 import type { CanonicalRequest, Tool } from '../../../core/index.ts';
 import { asFunction } from '../../shared/custom-tools.ts';
 import { checkContainer, hosts, loseHosted, searchOptions, withoutRepeats, type SearchWords } from '../../shared/hosted-tools.ts';
+import type { Lose } from '../../shared/losses.ts';
+import { objectSchema } from '../../shared/object-schema.ts';
+import { refusePart } from '../../shared/refuse-part.ts';
 import { isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import type { Encoding } from './encoding.ts';
+import { fitSchema } from './structured-output.ts';
 import { fitName } from './tool-names.ts';
+
+type FunctionTool = Extract<Tool, { type: 'function' }>;
 
 export interface EncodedTools {
   readonly tools?: readonly Fields[] | undefined;
@@ -31,7 +38,19 @@ function isAllowed(tool: Tool, allowed: ReadonlySet<string> | undefined): boolea
   return !allowed || (tool.type !== 'hosted' && allowed.has(tool.name));
 }
 
-const anything = { type: 'object', properties: {} };
+const goodProperty = /^[a-zA-Z0-9_.-]{1,64}$/;
+
+/** The schema of a tool that another protocol read: a strict one keeps to the words the vendor promises to keep to. */
+function inputSchema(tool: FunctionTool, path: string, strict: boolean, lose: Lose): Fields {
+  const schema = objectSchema(tool.schema, (reason) => lose(`${path}.schema`, reason, 'approximated'));
+  const named = isObject(schema['properties']) ? Object.keys(schema['properties']) : [];
+  const strange = named.find((name) => !goodProperty.test(name));
+  if (strange !== undefined) refusePart(tool, path, `The provider of this model takes names of arguments of letters, digits, "_", "." and "-" only, 64 at most; the tool "${tool.name}" has one called "${strange.slice(0, 64)}".`);
+  if (!strict) return schema;
+  const fitted = fitSchema(schema);
+  if (!isDeepStrictEqual(fitted, schema)) lose(`${path}.schema`, 'what a strict schema cannot say here is told in its descriptions', 'approximated');
+  return isObject(fitted) ? fitted : schema;
+}
 
 function encodeTool(tool: Tool, path: string, { own, model, mark, lose }: Encoding): Fields[] {
   if (tool.type === 'hosted') return encodeHosted(tool, path, { model, lose });
@@ -43,15 +62,16 @@ function encodeTool(tool: Tool, path: string, { own, model, mark, lose }: Encodi
     const { description, schema } = asFunction(tool);
     return [overlay(fields, { name, description, input_schema: schema, cache_control })];
   }
-  const { description, schema, strict } = tool;
-  if (strict && !model.capabilities.structuredOutput) lose(`${path}.strict`, 'the model does not promise to keep to a schema', 'model');
+  const { description, schema } = tool;
+  const strict = own ? (tool.strict ?? undefined) : tool.strict && model.capabilities.structuredOutput ? true : undefined;
+  if (tool.strict && !model.capabilities.structuredOutput) lose(`${path}.strict`, 'the model does not promise to keep to a schema', 'model');
   return [
     overlay(fields, {
       type: bag.form(tool).includes('typed') ? 'custom' : undefined,
       name,
       description,
-      input_schema: isObject(schema) ? { ...(own ? {} : { type: 'object' }), ...schema } : anything,
-      strict: own || (strict && model.capabilities.structuredOutput) ? (strict ?? undefined) : undefined,
+      input_schema: own && isObject(schema) ? schema : inputSchema(tool, path, strict ?? false, lose),
+      strict,
       cache_control,
     }),
   ];

@@ -1,5 +1,6 @@
 /** Images and documents as this wire takes them: images of four kinds, PDFs, and text. */
 import type { Block } from '../../../core/index.ts';
+import { fitPicture } from '../../shared/picture-type.ts';
 import { refuseFile, refusePart } from '../../shared/refuse-part.ts';
 import type { Fields } from '../../shared/vendor-bag.ts';
 import { bag, nativeVendor } from './bag.ts';
@@ -7,14 +8,6 @@ import type { Encoding } from './encoding.ts';
 
 type MediaBlock = Extract<Block, { type: 'media' }>;
 
-/** How the base64 of each kind begins: the vendor refuses an image whose type is not what was said. */
-const beginnings = [
-  ['/9j/', 'image/jpeg'],
-  ['iVBORw0KGgo', 'image/png'],
-  ['R0lGOD', 'image/gif'],
-  ['UklGR', 'image/webp'],
-] as const;
-const imageTypes: ReadonlySet<string> = new Set(beginnings.map(([, type]) => type));
 const pdfBeginning = 'JVBERi0';
 
 export function encodeMedia(block: MediaBlock, path: string, encoding: Encoding): Fields {
@@ -24,26 +17,24 @@ export function encodeMedia(block: MediaBlock, path: string, encoding: Encoding)
 }
 
 /** Where a source is the same for images and documents. */
-function plainSource(block: MediaBlock, path: string): Fields | undefined {
+function plainSource(block: MediaBlock, path: string, own: boolean): Fields | undefined {
   const { source } = block;
   if (source.type === 'file') {
     if (source.vendor === nativeVendor) return { type: 'file', file_id: source.id };
     return refuseFile(block, path, source.vendor);
   }
   if (source.type !== 'url') return undefined;
-  if (/^https?:/i.test(source.url)) return { type: 'url', url: source.url };
-  return refusePart(block, path, 'The provider of this model fetches http and https addresses only; send the content itself as base64.');
+  if (own || /^https:/i.test(source.url)) return { type: 'url', url: source.url };
+  return refusePart(block, path, 'The provider of this model fetches https addresses only; send the content itself as base64.');
 }
 
 function imageSource(block: MediaBlock, path: string, { own, lose }: Encoding): Fields {
   const { source, mediaType, detail } = block;
   if (detail !== undefined && detail !== 'auto') lose(`${path}.detail`, 'messages has no image detail');
-  const plain = plainSource(block, path);
+  const plain = plainSource(block, path, own);
   if (plain) return plain;
   if (source.type !== 'base64') return refusePart(block, path, 'An image cannot be sent as text.');
-  const type = own ? mediaType : (beginnings.find(([beginning]) => source.data.startsWith(beginning))?.[1] ?? mediaType);
-  if (type !== undefined && imageTypes.has(type)) return { type: 'base64', media_type: type, data: source.data };
-  return refusePart(block, path, `The provider of this model takes images as JPEG, PNG, GIF or WebP; this is ${type ?? 'of an unknown type'}.`);
+  return { type: 'base64', media_type: own ? mediaType : fitPicture(block, source.data, path), data: source.data };
 }
 
 function encodeDocument(block: MediaBlock, path: string, { own }: Encoding): Fields {
@@ -52,7 +43,7 @@ function encodeDocument(block: MediaBlock, path: string, { own }: Encoding): Fie
   if (form === 'search-result') return { type: 'search_result', source: words[0], title, content: words.slice(1).map(asText) };
   if (form === 'content' && source.type === 'text') return { type: 'document', source: { type: 'content', content: source.text }, title };
   if (form === 'contents') return { type: 'document', source: { type: 'content', content: words.map(asText) }, title };
-  return { type: 'document', source: plainSource(block, path) ?? documentSource(block, path), title: title ?? (own ? undefined : filename) };
+  return { type: 'document', source: plainSource(block, path, own) ?? documentSource(block, path), title: title ?? (own ? undefined : filename) };
 }
 
 function asText(text: string): Fields {

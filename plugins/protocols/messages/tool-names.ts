@@ -2,7 +2,7 @@
 import { digest, fitByRule } from '../../shared/offered-tools.ts';
 
 const rule = { good: /^[A-Za-z0-9_-]{1,128}$/, strange: /[^A-Za-z0-9_-]/g, longest: 128 };
-const goodId = /^[A-Za-z0-9_-]+$/;
+const goodId = /^[A-Za-z0-9_-]{1,64}$/;
 
 export function fitName(name: string): string {
   return fitByRule(name, rule);

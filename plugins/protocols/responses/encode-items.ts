@@ -148,7 +148,7 @@ function encodeCall(block: Kind<'tool-call'>, { own, names }: Encoding): Fields 
   const { name, namespace } = names.wireOf(block.name) ?? { name: own ? block.name : fittingName(block.name), namespace: block.namespace };
   const form = bag.form(block);
   const called = { name: spelt(form, 'name') ?? name, namespace: own ? block.namespace : namespace, call_id: callId(block.id, own), ...headOf(form) };
-  return overlay(bag.fields(block), block.custom ? { type: 'custom_tool_call', ...called, input: block.arguments } : { type: 'function_call', ...called, arguments: block.arguments });
+  return overlay(bag.fields(block), block.custom ? { type: 'custom_tool_call', ...called, input: block.arguments } : { type: 'function_call', ...called, arguments: own ? block.arguments : block.arguments || '{}' });
 }
 
 function encodeResult(block: Kind<'tool-result'>, path: string, encoding: Encoding): Fields {

@@ -3,6 +3,7 @@
  * lost; content without which the answer would be worthless (a video, another vendor's file) refuses the call.
  */
 import { dataUrl } from '../../shared/data-url.ts';
+import { pictureUrl } from '../../shared/picture-url.ts';
 import { refuseFile, refusePart } from '../../shared/refuse-part.ts';
 import { overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, nativeVendor } from './bag.ts';
@@ -50,13 +51,13 @@ function encodeMedia(block: MediaBlock, path: string, encoding: Encoding): Field
 
 const details: ReadonlySet<string> = new Set(['auto', 'low', 'high', 'original']);
 
-function encodeImage(block: MediaBlock, path: string, { lose }: Encoding): Fields | undefined {
+function encodeImage(block: MediaBlock, path: string, { own, lose }: Encoding): Fields | undefined {
   const { source, detail } = block;
   const known = detail === undefined || details.has(detail);
   if (!known) lose(`${path}.detail`, 'responses has no such detail');
   const shown = { type: 'input_image', detail: known ? detail : undefined };
   if (source.type === 'file') return { ...shown, file_id: source.id };
-  const url = urlOf(block);
+  const url = own ? urlOf(block) : pictureUrl(block, path);
   if (url !== undefined) return { ...shown, image_url: url };
   lose(path, 'not an image responses can carry');
   return undefined;

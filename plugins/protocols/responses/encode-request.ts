@@ -4,9 +4,11 @@
  */
 import { createHash } from 'node:crypto';
 import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/index.ts';
+import { withDistinctCallIds } from '../../shared/call-ids.ts';
 import { loseSettings } from '../../shared/image-settings.ts';
 import { fitLimit } from '../../shared/fit-limit.ts';
 import { foreignFields } from '../../shared/foreign-fields.ts';
+import { jsonMessage } from '../../shared/json-mode.ts';
 import { noteLosses } from '../../shared/losses.ts';
 import { openaiFields, openaiFieldsOf, saysSafety } from '../../shared/openai-fields.ts';
 import { effortFor, nearestEffort } from '../../shared/reasoning-effort.ts';
@@ -18,10 +20,11 @@ import { encodeTools } from './encode-tools.ts';
 import { spelt } from './item-head.ts';
 import { ToolNames } from './tool-names.ts';
 
-export function encodeRequest(request: CanonicalRequest, model: Model, outputLimit: number | undefined): EncodedRequest {
+export function encodeRequest(asked: CanonicalRequest, model: Model, outputLimit: number | undefined): EncodedRequest {
   const { losses, lose } = noteLosses();
-  const form = bag.form(request);
+  const form = bag.form(asked);
   const own = form.includes('read');
+  const request = own ? asked : { ...asked, turns: [...withDistinctCallIds(asked.turns)] };
   const encoding: Encoding = {
     own,
     model,
@@ -35,7 +38,7 @@ export function encodeRequest(request: CanonicalRequest, model: Model, outputLim
     model: model.upstream,
     ...encodeConversation(request, encoding),
     stream: request.stream ? true : form.includes('stream-false') ? false : undefined,
-    max_output_tokens: encodeLimit(outputLimit ?? request.outputLimit, encoding),
+    max_output_tokens: fitLimit(outputLimit ?? request.outputLimit, model, { own, least: leastLimit, lose }),
     ...encodeTools(request, encoding),
     ...encodeSampling(request, encoding),
     reasoning: encodeReasoning(request, encoding),
@@ -57,19 +60,12 @@ function encodeConversation(request: CanonicalRequest, encoding: Encoding): Fiel
   const plain = only && spoken.length === 1 && bag.form(only).includes('input') && text?.type === 'text' && only.blocks.length === 1;
   return {
     instructions: instructions ? instructions.blocks.map((block) => (block.type === 'text' ? block.text : '')).join('\n\n') : form.includes('instructions-empty') ? '' : undefined,
-    input: plain ? text.text : form.includes('no-input') || bag.fields(request)['input'] === null ? undefined : encodeItems(turns, encoding),
+    input: plain ? text.text : form.includes('no-input') || bag.fields(request)['input'] === null ? undefined : [...(encoding.model.capabilities.structuredOutput ? jsonMessage(request, encoding) : []), ...encodeItems(turns, encoding)],
   };
 }
 
+/** The vendor refuses limits below. */
 const leastLimit = 16;
-
-/** The vendor refuses limits below its least one. */
-function encodeLimit(asked: number | undefined, { own, model, lose }: Encoding): number | undefined {
-  const limit = fitLimit(asked, model, { own, lose });
-  if (limit === undefined || own || limit >= leastLimit) return limit;
-  lose('outputLimit', `sent as ${leastLimit}, the least this wire takes`, 'approximated');
-  return leastLimit;
-}
 
 /** What has no field on this wire at all. */
 const fieldless = ['topK', 'frequencyPenalty', 'presencePenalty', 'seed'] as const;

@@ -1,6 +1,7 @@
 /** Tools, and the choice among them, as this wire names them: flat, and those of one namespace together. */
 import type { CanonicalRequest, Tool } from '../../../core/index.ts';
 import { checkContainer, hosts, loseHosted, searchOptions, withoutRepeats, type SearchWords } from '../../shared/hosted-tools.ts';
+import { fitStrict, objectSchema } from '../../shared/object-schema.ts';
 import { isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { flattenGrammar } from './decode-tools.ts';
@@ -39,7 +40,7 @@ function writeTools(tools: readonly Tool[], encoding: Encoding): Fields[] {
     if (tool.cache) encoding.lose(`${path}.cache`, 'responses has no cache marks on tools');
     if (tool.namespace === undefined) {
       space = undefined;
-      written.push(encodeTool(tool, encoding));
+      written.push(encodeTool(tool, path, encoding));
       continue;
     }
     if (space?.name !== tool.namespace || bag.form(tool).includes('namespace')) {
@@ -47,7 +48,7 @@ function writeTools(tools: readonly Tool[], encoding: Encoding): Fields[] {
       const about = bag.fields(tool)['namespace'];
       written.push(overlay(isObject(about) ? about : {}, { type: 'namespace', name: tool.namespace, tools: space.tools }));
     }
-    space.tools.push(encodeTool(tool, encoding));
+    space.tools.push(encodeTool(tool, path, encoding));
   }
   return written;
 }
@@ -70,14 +71,15 @@ function encodeHosted(tool: Extract<Tool, { type: 'hosted' }>, path: string, { m
   return { type: 'code_interpreter', container: { type: 'auto' } };
 }
 
-function encodeTool(tool: OwnTool, { own, names }: Encoding): Fields {
+function encodeTool(tool: OwnTool, path: string, { own, names, lose }: Encoding): Fields {
   const { namespace: _namespace, ...fields } = bag.fields(tool);
   const { description } = tool;
   const name = names.wireOf(tool.name)?.name ?? tool.name;
   if (tool.type === 'custom') return overlay(fields, { type: 'custom', name, description, format: flattenGrammar(tool.format) });
   // The vendor takes a tool that says nothing for a strict one.
   if (own) return overlay(fields, { type: 'function', name, description, parameters: tool.schema, strict: tool.strict });
-  return { type: 'function', name, description, parameters: tool.schema ?? { type: 'object', properties: {} }, strict: tool.strict ?? false };
+  const parameters = objectSchema(tool.schema, (reason) => lose(`${path}.schema`, reason, 'approximated'));
+  return { type: 'function', name, description, parameters, strict: fitStrict(tool, parameters, path, lose) ?? false };
 }
 
 /** A tool's name as a choice refers to it. */

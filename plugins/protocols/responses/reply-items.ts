@@ -227,6 +227,8 @@ export class ReplyItems {
     if (item.block === undefined) return;
     const custom = item.type === 'custom_tool_call';
     this.argue(place, custom, word(wire[custom ? 'input' : 'arguments']).slice(item.sent));
+    // A call without arguments: clients read them as JSON.
+    if (!custom && item.sent === 0) this.argue(place, custom, '{}');
     this.#end(item.block, this.#sealed.get(item.callId ?? ''));
   }
 

@@ -1,0 +1,47 @@
+/**
+ * Ids of tool calls as most wires want them: each once in a conversation. Some vendors number the calls of every
+ * reply anew (`call_0`), and most others refuse an id that was there before, or give its result to the wrong call.
+ */
+import type { Block, Turn } from '../../core/index.ts';
+
+type Call = Extract<Block, { type: 'tool-call' }>;
+
+/** The new ids of the calls of one step that had the same id, as far as they are not answered. */
+interface Waiting {
+  readonly step: number;
+  readonly ids: string[];
+}
+
+function callsOf(turns: readonly Turn[]): Call[] {
+  return turns.flatMap(({ blocks }) => blocks.filter((block) => block.type === 'tool-call'));
+}
+
+/** An id like the given one that is not taken: it stays the same however the conversation goes on. */
+function freshId(id: string, taken: Set<string>): string {
+  let fresh = id;
+  for (let times = 2; taken.has(fresh); times += 1) fresh = `${id}_${times}`;
+  taken.add(fresh);
+  return fresh;
+}
+
+/** The turns with the later of equal ids made anew, and results with those of the calls they answer: the latest, one after the other. */
+export function withDistinctCallIds(turns: readonly Turn[]): readonly Turn[] {
+  const calls = callsOf(turns);
+  if (new Set(calls.map(({ id }) => id)).size === calls.length) return turns;
+  const taken = new Set<string>();
+  const waiting = new Map<string, Waiting>();
+  const renamed = (block: Block, step: number): Block => {
+    if (block.type === 'tool-call') {
+      const before = waiting.get(block.id);
+      const ids = before?.step === step ? before.ids : [];
+      ids.push(freshId(block.id, taken));
+      waiting.set(block.id, { step, ids });
+      return { ...block, id: ids.at(-1) ?? block.id };
+    }
+    if (block.type !== 'tool-result') return block;
+    const { ids = [] } = waiting.get(block.callId) ?? {};
+    const callId = (ids.length > 1 ? ids.shift() : ids[0]) ?? block.callId;
+    return { ...block, callId };
+  };
+  return turns.map((turn, step) => ({ ...turn, blocks: turn.blocks.map((block) => renamed(block, step)) }));
+}

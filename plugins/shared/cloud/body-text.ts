@@ -1,0 +1,6 @@
+/** The body of a request as the JSON text it is: forms are bytes, and no cloud wraps them. */
+import type { UpstreamRequest } from '../../../core/index.ts';
+
+export function bodyText({ body }: UpstreamRequest): string {
+  return typeof body === 'string' ? body : Buffer.from(body).toString('utf8');
+}

@@ -1,0 +1,84 @@
+/**
+ * A credential that lapses: fetched when it is first needed, shared by all who need it meanwhile, and renewed in the
+ * background some minutes before its end, so that no call waits for it. Of what goes wrong only names and numbers are
+ * told: the libraries' errors hold the requests they made, and those hold secrets.
+ */
+import { GatewayError, isGatewayError } from '../../../core/index.ts';
+
+export interface Fetched<Value> {
+  readonly value: Value;
+  /** Milliseconds since the epoch. */
+  readonly expires: number;
+}
+
+const minute = 60_000;
+/** A credential is renewed when it has less than this left, and not used any more with less than the second. */
+const renewed = 4 * minute;
+const unusable = 10_000;
+/** How long a renewal in the background is left alone after one that failed. */
+const rest = 5000;
+const patience = 20_000;
+
+const harmless = /^[\w.-]{1,60}$/;
+
+/** The name, code and status of an error, and the word its message begins with (`invalid_grant: …`). */
+function reasonOf(thrown: unknown): string {
+  if (!(thrown instanceof Error)) return 'unknown';
+  const status = 'status' in thrown ? thrown.status : 'statusCode' in thrown ? thrown.statusCode : undefined;
+  const words = [thrown.name, 'code' in thrown ? thrown.code : undefined, status, /^[a-z_]+(?=:)/.exec(thrown.message)?.[0]];
+  return [...new Set(words.flatMap((word) => (word !== undefined && harmless.test(String(word)) ? [String(word)] : [])))].join(' ');
+}
+
+function signInFailed(provider: string, thrown: unknown): GatewayError {
+  if (isGatewayError(thrown)) return thrown;
+  return new GatewayError('upstream_failed', `The gateway could not sign in to the provider "${provider}".`, { cause: reasonOf(thrown) });
+}
+
+export class Lapsing<Value> {
+  readonly #provider: string;
+  readonly #fetch: () => Promise<Fetched<Value>>;
+  #current: Fetched<Value> | undefined;
+  #renewal: Promise<Value> | undefined;
+  #restUntil = 0;
+
+  constructor(provider: string, fetch: () => Promise<Fetched<Value>>) {
+    this.#provider = provider;
+    this.#fetch = fetch;
+  }
+
+  /** What is valid now. Rejects with an error fit for a client where none is to be had. */
+  get(): Value | Promise<Value> {
+    const current = this.#current;
+    const now = Date.now();
+    const left = current ? current.expires - now : 0;
+    if (current && left > renewed) return current.value;
+    if (!current || left <= unusable) return this.#renew();
+    if (now >= this.#restUntil) this.#renew().catch(() => (this.#restUntil = Date.now() + rest));
+    return current.value;
+  }
+
+  /** The vendor does not take it any more: the next call has another. */
+  forget(): void {
+    this.#current = undefined;
+  }
+
+  #renew(): Promise<Value> {
+    this.#renewal ??= this.#fetched().finally(() => (this.#renewal = undefined));
+    return this.#renewal;
+  }
+
+  async #fetched(): Promise<Value> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new Error('timeout: no answer')), patience);
+    });
+    try {
+      this.#current = await Promise.race([this.#fetch(), late]);
+      return this.#current.value;
+    } catch (error) {
+      throw signInFailed(this.#provider, error);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}

@@ -1,0 +1,13 @@
+/** Packages that only one cloud needs: loaded when first used, and named where they are not installed. */
+import { GatewayError } from '../../../core/index.ts';
+
+/** Loads what `load` imports. Throws an error that says which package to install, where it is not there. */
+export async function loadOptional<Module>(provider: string, name: string, load: () => Promise<Module>): Promise<Module> {
+  try {
+    return await load();
+  } catch (error) {
+    const isMissing = error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND' && error.message.includes(`'${name}'`);
+    if (isMissing) throw new GatewayError('upstream_failed', `The provider "${provider}" needs the package "${name}": npm install ${name}`, { cause: error });
+    throw error;
+  }
+}

@@ -1,0 +1,98 @@
+/**
+ * What vendors want of the schema of a tool's arguments beyond its being one: that its root is plainly an object's,
+ * neither a reference nor a choice, and that a strict one leaves nothing open.
+ */
+import type { Lose } from './losses.ts';
+import { isObject, type Fields } from './vendor-bag.ts';
+
+/** A step of a JSON pointer; as it stands where it is not written as an address would be. */
+function nameOf(step: string): string {
+  try {
+    return decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~');
+  } catch {
+    return step;
+  }
+}
+
+/** What a reference within a schema leads to; undefined where it leads nowhere, or out of the schema. */
+export function schemaAt(root: Fields, reference: string): unknown {
+  if (reference !== '#' && !reference.startsWith('#/')) return undefined;
+  const steps = reference.slice(2).split('/').filter(Boolean);
+  return steps.reduce<unknown>((value, step) => {
+    const name = nameOf(step);
+    return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+  }, root);
+}
+
+const choices = ['anyOf', 'oneOf', 'allOf'] as const;
+const mostReferences = 16;
+
+function isPlainObject(schema: Fields): boolean {
+  return schema['type'] === 'object' && schema['$ref'] === undefined && choices.every((word) => schema[word] === undefined);
+}
+
+/** A schema with what its own reference leads to in its place. */
+function resolved(schema: unknown, root: Fields, left = mostReferences): Fields {
+  if (!isObject(schema)) return {};
+  const { $ref: reference, ...rest } = schema;
+  if (typeof reference !== 'string' || left === 0) return rest;
+  return { ...resolved(schemaAt(root, reference), root, left - 1), ...rest };
+}
+
+function namesIn(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((name) => typeof name === 'string') : [];
+}
+
+interface Members {
+  readonly properties: Fields;
+  readonly required: readonly string[];
+}
+
+/** What an object of the schema can have, and what it has in any case, choices included: of equal names the first counts. */
+function membersOf(schema: Fields, root: Fields, left = mostReferences): Members {
+  let properties: Fields = isObject(schema['properties']) ? schema['properties'] : {};
+  const required = new Set(namesIn(schema['required']));
+  for (const word of choices) {
+    const branches: unknown[] = Array.isArray(schema[word]) && left > 0 ? schema[word] : [];
+    const members = branches.map((branch) => membersOf(resolved(branch, root), root, left - 1));
+    for (const branch of members) properties = { ...branch.properties, ...properties };
+    const [first, ...others] = members;
+    const inAll = first?.required.filter((name) => others.every((branch) => branch.required.includes(name))) ?? [];
+    for (const name of word === 'allOf' ? members.flatMap((branch) => branch.required) : inAll) required.add(name);
+  }
+  return { properties, required: [...required] };
+}
+
+/** A schema whose root is plainly an object's. Passed what to do with a reason why some of it is lost. */
+export function objectSchema(schema: unknown, lose: (reason: string) => void): Fields {
+  if (!isObject(schema)) return { type: 'object', properties: {} };
+  if (isPlainObject(schema)) return schema;
+  const { anyOf, oneOf, allOf, ...whole } = resolved(schema, schema);
+  const choice = anyOf ?? oneOf ?? allOf;
+  if (whole['type'] !== undefined && whole['type'] !== 'object') lose('the arguments of a tool are an object');
+  if (choice === undefined) return { properties: {}, ...whole, type: 'object' };
+  lose('the choices at its root are sent as one object');
+  const { properties, required } = membersOf({ ...whole, anyOf, oneOf, allOf }, schema);
+  // What closes the object closed it to the members of every branch.
+  const { additionalProperties: _, ...open } = whole;
+  return { ...open, type: 'object', properties, ...(required.length > 0 ? { required } : {}) };
+}
+
+/** Whether a tool is to be called strictly, as far as OpenAI takes its schema for that: other vendors' strict tools have optional members. */
+export function fitStrict({ strict }: { readonly strict?: boolean | null | undefined }, parameters: unknown, path: string, lose: Lose): boolean | undefined {
+  if (!strict || isStrict(parameters)) return strict ?? undefined;
+  lose(`${path}.strict`, 'only goes with a schema that is closed and in which every member is required', 'model');
+  return undefined;
+}
+
+/** Whether OpenAI would take a schema as strict: every object in it closed, and every member of it required. */
+function isStrict(schema: unknown): boolean {
+  if (Array.isArray(schema)) return schema.every(isStrict);
+  if (!isObject(schema)) return true;
+  if (schema['type'] === 'object') {
+    const required = namesIn(schema['required']);
+    const names = isObject(schema['properties']) ? Object.keys(schema['properties']) : [];
+    if (schema['additionalProperties'] !== false || names.some((name) => !required.includes(name))) return false;
+  }
+  return Object.values(schema).every(isStrict);
+}

@@ -1,0 +1,14 @@
+/** Pictures as OpenAI's two protocols show them: by an address that the vendor fetches, or one that holds the data. */
+import type { Block } from '../../core/index.ts';
+import { dataUrl } from './data-url.ts';
+import { fitPicture } from './picture-type.ts';
+import { refusePart } from './refuse-part.ts';
+
+/** The address of a picture that another protocol read; undefined where it has none. Throws where it is none that vendors look at. */
+export function pictureUrl(block: Extract<Block, { type: 'media' }>, path: string): string | undefined {
+  const { source } = block;
+  if (source.type === 'base64') return dataUrl(source.data, fitPicture(block, source.data, path));
+  if (source.type !== 'url') return undefined;
+  if (/^https?:/i.test(source.url)) return source.url;
+  return refusePart(block, path, 'The provider of this model fetches http and https addresses only; send the picture itself as base64.');
+}
