@@ -27,8 +27,10 @@ export class Schemas {
 
   /** The schema where it is used: itself, or a reference to its component. */
   use(schema: z.ZodType, direction: Direction): Json {
-    const { title } = z.globalRegistry.get(schema) ?? {};
-    const { $schema: _dialect, ...json } = z.toJSONSchema(schema, { io: direction, unrepresentable: 'any', override: tidy });
+    // Where a schema changes a value on its way in, zod takes its examples for those of the outcome.
+    const { title, examples } = z.globalRegistry.get(schema) ?? {};
+    const { $schema: _dialect, ...told } = z.toJSONSchema(schema, { io: direction, unrepresentable: 'any', override: tidy });
+    const json = examples === undefined ? told : { ...told, examples };
     return title === undefined ? json : this.#refer(title, json);
   }
 

@@ -40,7 +40,7 @@ const start = `SwaggerUIBundle({
   url: 'openapi.json',
   dom_id: '#description',
   deepLinking: true,
-  docExpansion: 'none',
+  docExpansion: 'list',
   defaultModelsExpandDepth: 0,
   persistAuthorization: false,
   validatorUrl: null,
