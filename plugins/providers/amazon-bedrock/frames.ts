@@ -1,0 +1,94 @@
+/**
+ * Bedrock's streams: frames of bytes, each with its length and two checksums, around the events of the protocol in
+ * base64. Out come the same events as server-sent ones; an exception becomes the protocol's own error event.
+ */
+import type { EventStreamCodec as Codec } from '@smithy/eventstream-codec';
+import { GatewayError, splice } from '../../../core/index.ts';
+import { loadOptional } from '../../shared/cloud/optional-package.ts';
+import { isObject, type Fields } from '../../shared/vendor-bag.ts';
+
+/** The vendor allows 24 MB; what says it is longer is no frame. */
+const longestFrame = 24 * 1024 * 1024;
+/** The length of an empty frame: two lengths and two checksums. */
+const shortestFrame = 16;
+
+/** Passed the bytes of a stream, cut anywhere; gives its frames, each whole. */
+async function* framesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let pending = Buffer.alloc(0);
+  for await (const chunk of body) {
+    pending = pending.length > 0 ? Buffer.concat([pending, chunk]) : Buffer.from(chunk);
+    while (pending.length >= 4) {
+      const length = pending.readUInt32BE(0);
+      if (length < shortestFrame || length > longestFrame) throw damaged();
+      if (pending.length < length) break;
+      yield pending.subarray(0, length);
+      pending = pending.subarray(length);
+    }
+  }
+}
+
+function damaged(cause?: unknown): GatewayError {
+  return new GatewayError('upstream_failed', 'The provider sent a damaged frame.', { cause });
+}
+
+/** The protocol's names of what Bedrock calls otherwise; all else is a failure of the vendor's. */
+const errorTypes: Readonly<Record<string, string>> = {
+  throttlingException: 'rate_limit_error',
+  serviceUnavailableException: 'overloaded_error',
+  modelTimeoutException: 'timeout_error',
+  validationException: 'invalid_request_error',
+};
+
+function errorEvent(name: string, told: unknown): string {
+  const message = typeof told === 'string' && told !== '' ? told : 'The provider broke off its reply.';
+  return `event: error\ndata: ${JSON.stringify({ type: 'error', error: { type: errorTypes[name] ?? 'api_error', message } })}\n\n`;
+}
+
+function parsed(text: string): Fields {
+  const value: unknown = JSON.parse(text);
+  if (!isObject(value)) throw new TypeError('no object');
+  return value;
+}
+
+/** What the cloud measured itself: none of the protocol's, and none of the client's. */
+const metrics = 'amazon-bedrock-invocationMetrics';
+
+/** The event inside a frame, byte for byte but for what the cloud added to it. */
+function innerEvent(payload: Fields): string {
+  if (typeof payload['bytes'] !== 'string') throw new TypeError('a chunk without bytes');
+  const text = Buffer.from(payload['bytes'], 'base64').toString('utf8');
+  const { type } = parsed(text);
+  const data = text.includes(metrics) ? splice(text, [{ path: [metrics], value: undefined }]) : text;
+  return `event: ${String(type)}\ndata: ${data.replaceAll(/[\r\n]+/g, ' ')}\n\n`;
+}
+
+/** A frame as a server-sent event; empty for one that says nothing of the reply. */
+function eventOf({ headers, body }: ReturnType<Codec['decode']>): string {
+  const header = (name: string): string => String(headers[name]?.value ?? '');
+  const text = Buffer.from(body).toString('utf8');
+  switch (header(':message-type')) {
+    case 'event':
+      return header(':event-type') === 'chunk' ? innerEvent(parsed(text)) : '';
+    case 'exception':
+      return errorEvent(header(':exception-type'), text === '' ? undefined : parsed(text)['message']);
+    case 'error':
+      return errorEvent(header(':error-code'), header(':error-message'));
+    default:
+      return '';
+  }
+}
+
+/** Passed a body of frames; gives it as server-sent events. Throws where a frame does not hold what it should. */
+export async function* serverSentEvents(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const { EventStreamCodec } = await loadOptional('amazon-bedrock', '@smithy/eventstream-codec', () => import('@smithy/eventstream-codec'));
+  const codec = new EventStreamCodec((bytes) => (typeof bytes === 'string' ? bytes : Buffer.from(bytes).toString('utf8')), (text) => Buffer.from(text));
+  for await (const frame of framesOf(body)) {
+    let event: string;
+    try {
+      event = eventOf(codec.decode(frame));
+    } catch (error) {
+      throw damaged(error);
+    }
+    if (event !== '') yield Buffer.from(event);
+  }
+}

@@ -1,0 +1,66 @@
+/** What Bedrock has to be told: the region, whose calls they are, and the regions that may answer them. */
+import { z } from 'zod';
+import { onAbortSchema, type Model } from '../../../core/index.ts';
+
+const identitySchema = z.looseObject({
+  accessKeyId: z.string().min(1),
+  secretAccessKey: z.string().min(1),
+  sessionToken: z.string().optional(),
+  /** When a temporary one lapses. */
+  expiration: z.date().optional(),
+});
+
+export type Identity = z.output<typeof identitySchema>;
+
+function isFunction(value: unknown): value is () => Promise<Identity> {
+  return typeof value === 'function';
+}
+
+export const optionsSchema = z.strictObject({
+  /** The region that is asked; `AWS_REGION` unless given. */
+  region: z.string().regex(/^[a-z0-9-]+$/, 'a region such as eu-central-1').optional(),
+  /** Another address than the region's own; `AWS_ENDPOINT_URL_BEDROCK_RUNTIME` unless given. */
+  baseUrl: z.url({ protocol: /^https?$/ }).optional(),
+  /**
+   * An access key, or a function that gives one, such as the AWS SDK's `fromNodeProviderChain()`: it is asked again
+   * before what it gave lapses. `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN` unless given.
+   */
+  credentials: z.union([identitySchema, z.custom<() => Promise<Identity>>(isFunction, 'an access key, or a function that gives one')]).optional(),
+  /** An API key of Bedrock's, shown instead of a signature; `AWS_BEARER_TOKEN_BEDROCK` unless given. */
+  apiKey: z.string().min(1).optional(),
+  /** Where calls may be answered: anywhere, within a geography, or in the region alone, which newer models do not offer everywhere. Prices differ. */
+  profile: z.enum(['global', 'us', 'eu', 'au', 'jp', 'region']).default('global'),
+  onAbort: onAbortSchema,
+});
+
+type Options = z.output<typeof optionsSchema>;
+
+export interface Place {
+  readonly base: string;
+  readonly region: string;
+  /** Text is an API key. */
+  readonly credential: string | Identity | (() => Promise<Identity>);
+}
+
+function credentialOf({ credentials, apiKey }: Options): Place['credential'] | undefined {
+  const { AWS_BEARER_TOKEN_BEDROCK: bearer, AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey, AWS_SESSION_TOKEN: sessionToken } = process.env;
+  const given = apiKey ?? credentials;
+  if (given !== undefined) return given;
+  if (bearer) return bearer;
+  return accessKeyId && secretAccessKey ? { accessKeyId, secretAccessKey, ...(sessionToken ? { sessionToken } : {}) } : undefined;
+}
+
+/** The options, and the usual variables for what they leave open; undefined where region or credentials are not known. */
+export function placeOf(options: Options): Place | undefined {
+  const { AWS_REGION, AWS_ENDPOINT_URL_BEDROCK_RUNTIME } = process.env;
+  const region = options.region ?? AWS_REGION;
+  const credential = credentialOf(options);
+  if (!region || credential === undefined) return undefined;
+  const base = options.baseUrl ?? (AWS_ENDPOINT_URL_BEDROCK_RUNTIME || `https://bedrock-runtime.${region}.amazonaws.com`);
+  return { base: base.replace(/\/+$/, ''), region, credential };
+}
+
+/** The models of the catalogue that this profile has; their names begin with it. */
+export function servedBy(models: readonly Model[], profile: Options['profile']): readonly Model[] {
+  return models.filter(({ upstream }) => upstream.startsWith(profile === 'region' ? 'anthropic.' : `${profile}.`));
+}

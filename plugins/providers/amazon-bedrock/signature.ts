@@ -1,0 +1,58 @@
+/** Whose calls they are, as AWS wants to know it: by a signature over the finished bytes (SigV4), or by an API key. */
+import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto';
+import type { Provider } from '../../../core/index.ts';
+import { Lapsing } from '../../shared/cloud/lapsing.ts';
+import { loadOptional } from '../../shared/cloud/optional-package.ts';
+import type { Identity, Place } from './options.ts';
+
+type Bytes = string | ArrayBuffer | ArrayBufferView;
+
+function viewOf(data: Bytes): string | NodeJS.ArrayBufferView {
+  return data instanceof ArrayBuffer ? new Uint8Array(data) : typeof data === 'string' ? data : new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+}
+
+/** Node's own SHA-256 in the shape the signer wants: one in JavaScript would hold the event loop for a long body. */
+export class Sha256 {
+  readonly #hash: Hash | Hmac;
+
+  constructor(secret?: Bytes) {
+    this.#hash = secret === undefined ? createHash('sha256') : createHmac('sha256', viewOf(secret));
+  }
+
+  update(data: Bytes): void {
+    this.#hash.update(viewOf(data));
+  }
+
+  async digest(): Promise<Uint8Array> {
+    return this.#hash.digest();
+  }
+}
+
+/** What a key without an end counts as. */
+const never = Number.POSITIVE_INFINITY;
+
+function identityFrom(credential: Identity | (() => Promise<Identity>)): () => Promise<Identity> {
+  const lapsing = new Lapsing('amazon-bedrock', async () => {
+    const value = typeof credential === 'function' ? await credential() : credential;
+    return { value, expires: value.expiration?.getTime() ?? never };
+  });
+  return async () => lapsing.get();
+}
+
+function signing(region: string, identity: () => Promise<Identity>): Provider['sign'] {
+  return async (request) => {
+    const { SignatureV4 } = await loadOptional('amazon-bedrock', '@smithy/signature-v4', () => import('@smithy/signature-v4'));
+    const { accessKeyId, secretAccessKey, sessionToken } = await identity();
+    const credentials = { accessKeyId, secretAccessKey, ...(sessionToken === undefined ? {} : { sessionToken }) };
+    const signer = new SignatureV4({ service: 'bedrock', region, credentials, sha256: Sha256 });
+    const { protocol, hostname, host, pathname } = new URL(request.url);
+    const { method, body, headers } = request;
+    const signed = await signer.sign({ method, protocol, hostname, path: pathname, query: {}, headers: { ...headers, host }, body });
+    return { ...request, headers: signed.headers };
+  };
+}
+
+export function signerFor({ credential, region }: Place): Provider['sign'] {
+  if (typeof credential === 'string') return (request) => ({ ...request, headers: { ...request.headers, authorization: `Bearer ${credential}` } });
+  return signing(region, identityFrom(credential));
+}

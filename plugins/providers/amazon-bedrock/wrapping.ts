@@ -1,0 +1,25 @@
+/**
+ * How Bedrock wants messages: the version and the betas in the body and not in headers, the model and whether it
+ * streams in the address alone, and a count as a call in base64.
+ */
+import { splice, type Edit, type Operation, type Target, type UpstreamRequest } from '../../../core/index.ts';
+import { bodyText } from '../../shared/cloud/body-text.ts';
+
+const version = 'bedrock-2023-05-31';
+
+/** A count is read as a call, and a call has to have a limit. */
+const countLimit = 1;
+
+export function wrap(request: UpstreamRequest, _target: Target, operation: Operation): UpstreamRequest {
+  const { 'anthropic-version': _, 'anthropic-beta': betas, ...headers } = request.headers;
+  const edits: Edit[] = [
+    { path: ['anthropic_version'], value: version },
+    { path: ['model'], value: undefined },
+    { path: ['stream'], value: undefined },
+  ];
+  if (betas) edits.push({ path: ['anthropic_beta'], value: betas.split(',').map((beta) => beta.trim()) });
+  if (operation === 'count') edits.push({ path: ['max_tokens'], value: countLimit });
+  const body = splice(bodyText(request), edits);
+  if (operation !== 'count') return { ...request, headers, body };
+  return { ...request, headers, body: JSON.stringify({ input: { invokeModel: { body: Buffer.from(body).toString('base64') } } }) };
+}

@@ -1,0 +1,86 @@
+/**
+ * A cloud before a fake vendor: it looks at what arrives, refuses it or hands it on as the vendor's own API would be
+ * asked, and dresses the reply as the cloud does. What it is handed leaves as soon as its own client does.
+ */
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+
+export interface Arrived {
+  readonly method: string;
+  /** As sent, with its query. */
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+export interface Refusal {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body: object;
+}
+
+export interface Onward {
+  /** Of the vendor behind. */
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** The reply as the cloud gives it; as the vendor gave it where absent. */
+  readonly dress?: (reply: Response, body: AsyncIterable<Uint8Array>) => { readonly headers: Readonly<Record<string, string>>; readonly body: AsyncIterable<Uint8Array> };
+}
+
+export interface Cloud {
+  readonly origin: string;
+  /** All that arrived, in order. */
+  readonly arrived: readonly Arrived[];
+  close(): Promise<void>;
+}
+
+export type Conduct = (arrived: Arrived) => Refusal | Onward;
+
+async function pass({ url, headers, body, dress }: Onward, response: ServerResponse): Promise<void> {
+  const gone = new AbortController();
+  response.on('close', () => gone.abort());
+  try {
+    const reply = await fetch(url, { method: 'POST', headers, body, signal: gone.signal });
+    const { 'content-type': type = 'application/json', 'retry-after': retryAfter } = Object.fromEntries(reply.headers);
+    const plain: AsyncIterable<Uint8Array> = reply.body ?? new Blob([]).stream();
+    const dressed = dress?.(reply, plain) ?? { headers: { 'content-type': type }, body: plain };
+    response.writeHead(reply.status, { ...dressed.headers, ...(retryAfter ? { 'retry-after': retryAfter } : {}) });
+    for await (const chunk of dressed.body) response.write(chunk);
+    response.end();
+  } catch {
+    response.destroy();
+  }
+}
+
+/** What the cloud's own schemas refuse is a refusal like any other. */
+function conducted(conduct: Conduct, arrived: Arrived): Refusal | Onward {
+  try {
+    return conduct(arrived);
+  } catch (error) {
+    return { status: 400, body: { message: `not understood: ${error instanceof Error ? error.message : ''}` } };
+  }
+}
+
+export async function startCloud(conduct: Conduct): Promise<Cloud> {
+  const arrived: Arrived[] = [];
+  const server = createServer(async (request, response) => {
+    const body = Buffer.concat(await Array.fromAsync(request));
+    const one = { method: request.method ?? '', path: request.url ?? '', headers: request.headers, body };
+    arrived.push(one);
+    const step = conducted(conduct, one);
+    if ('url' in step) return void pass(step, response);
+    response.writeHead(step.status, { 'content-type': 'application/json', ...step.headers }).end(JSON.stringify(step.body));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  return {
+    origin: `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`,
+    arrived,
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}

@@ -1,0 +1,39 @@
+/** A gateway with one cloud behind it, an account and a key, and the official SDKs before it. */
+import type { Plugin } from '../../../core/index.ts';
+import { apiKeyHeader } from '../../../plugins/auth/api-key-header.ts';
+import { bearer } from '../../../plugins/auth/bearer.ts';
+import { googleApiKey } from '../../../plugins/auth/google-api-key.ts';
+import { balance } from '../../../plugins/meters/balance/index.ts';
+import { chatCompletions } from '../../../plugins/protocols/chat-completions/index.ts';
+import { generateContent } from '../../../plugins/protocols/generate-content/index.ts';
+import { messages } from '../../../plugins/protocols/messages/index.ts';
+import { responses } from '../../../plugins/protocols/responses/index.ts';
+import { startGateway, type TestGateway } from '../gateway.ts';
+import type { Wire } from '../replaying-vendor.ts';
+import { sdkClients, type Client } from '../sdk-clients.ts';
+
+export interface CloudHouse {
+  readonly gateway: TestGateway;
+  readonly key: string;
+  readonly clients: Readonly<Record<Wire, Client>>;
+  /** Posts a body to an address of the gateway's with whatever credential its family takes. */
+  post(path: string, body: unknown, init?: RequestInit): Promise<Response>;
+  close(): Promise<void>;
+}
+
+export async function openCloudHouse(...providers: readonly Plugin[]): Promise<CloudHouse> {
+  const gateway = await startGateway({
+    plugins: [bearer(), apiKeyHeader(), googleApiKey(), chatCompletions(), responses(), messages(), generateContent(), ...providers, balance({ firstCredit: '0' })],
+  });
+  const made: unknown = await gateway.verb('keys create', [], { account: 'tester', credit: '1000' });
+  const key = typeof made === 'object' && made && 'key' in made ? String(made.key) : '';
+  return {
+    gateway, key,
+    clients: sdkClients(gateway.url, key),
+    post(path, body, init = {}) {
+      const headers = { authorization: `Bearer ${key}`, 'anthropic-version': '2023-06-01', 'content-type': 'application/json', ...Object.fromEntries(new Headers(init.headers)) };
+      return fetch(gateway.url + path, { method: 'POST', ...init, headers, body: typeof body === 'string' ? body : JSON.stringify(body) });
+    },
+    close: () => gateway.close(),
+  };
+}
