@@ -35,7 +35,8 @@ function waterfall<Args extends [unknown, unknown]>(name: string, hook: AnyAsync
   return {
     tapPromise(place, tap) {
       const at = placeOf(place);
-      hook.tapPromise(at, async (...args) => required(await tap(...args), name, at.name));
+      const check = (value: Args[0]): Args[0] => required(value, name, at.name);
+      hook.tapPromise(at, (...args) => tap(...args).then(check));
     },
   };
 }
