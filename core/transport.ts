@@ -8,13 +8,14 @@ import type { Dispatcher } from 'undici';
 import type { Cancellation } from './cancellation.ts';
 import type { UpstreamRequest, UpstreamResponse } from './provider.ts';
 
-/** Chunks that may wait to be taken before the vendor is slowed down. */
-const mostWaiting = 16;
+/** Bytes that may wait to be taken before the vendor is slowed down; a slow client costs some of these, and no more. */
+const mostWaiting = 64 * 1024;
 
 /** A reply's body while it arrives: taken by one reader, let go of by ending the iteration. */
 class Body implements AsyncIterableIterator<Uint8Array> {
   readonly #controller: Dispatcher.DispatchController;
   #chunks: Uint8Array[] = [];
+  #waiting = 0;
   #reader: { resolve(result: IteratorResult<Uint8Array>): void; reject(error: Error): void } | undefined;
   #end: { readonly error: Error | undefined } | undefined;
 
@@ -27,7 +28,8 @@ class Body implements AsyncIterableIterator<Uint8Array> {
     this.#reader = undefined;
     if (reader) return reader.resolve({ value: chunk, done: false });
     this.#chunks.push(chunk);
-    if (this.#chunks.length >= mostWaiting) this.#controller.pause();
+    this.#waiting += chunk.length;
+    if (this.#waiting >= mostWaiting) this.#controller.pause();
   }
 
   end(error?: Error): void {
@@ -42,6 +44,7 @@ class Body implements AsyncIterableIterator<Uint8Array> {
   next(): Promise<IteratorResult<Uint8Array>> {
     const value = this.#chunks.shift();
     if (value) {
+      this.#waiting -= value.length;
       if (this.#chunks.length === 0 && this.#controller.paused) this.#controller.resume();
       return Promise.resolve({ value, done: false });
     }

@@ -4,7 +4,7 @@
  */
 
 const longestPrefix = 256;
-const base64Url = /^data:([^;,]*)[^,]*;base64,$/i;
+const base64Url = /^data:([^;,]*)(?:;[^,]*)?;base64,$/i;
 
 export interface DataUrl {
   readonly data: string;

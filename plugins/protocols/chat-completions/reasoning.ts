@@ -20,7 +20,7 @@ const formats: Readonly<Record<string, string>> = {
 /** `anthropic-claude-v1` → `anthropic`: the owner of the models that understand the state. */
 function vendorOf(format: unknown): string {
   if (typeof format !== 'string') return '';
-  return Object.keys(formats).find((vendor) => formats[vendor] === format) ?? format.replace(/^azure-/, '').replace(/-.*$/, '');
+  return Object.keys(formats).find((vendor) => formats[vendor] === format) ?? (format.replace(/^azure-/, '').split('-', 1)[0] ?? '');
 }
 
 function formatOf(vendor: string): string | undefined {

@@ -29,5 +29,5 @@ export function readBase64(text: string): ReadBase64 {
 /** The text as it was written. */
 export function writeBase64(data: string, form: readonly string[]): string {
   const text = form.includes(urlSafe) ? data.replaceAll('+', '-').replaceAll('/', '_') : data;
-  return form.includes(unpadded) ? text.replace(/=+$/, '') : text;
+  return form.includes(unpadded) ? text.replace(/={1,2}$/, '') : text;
 }
