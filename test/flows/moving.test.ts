@@ -48,3 +48,12 @@ describe.each(wires)('a conversation of a %s client moves', (client) => {
     if (mayThink(client, first) && mayThink(client, second)) await thereAndBack(client, first, second, true);
   });
 });
+
+describe('a loop that a Gemini without signatures began', () => {
+  it.each(['google/gemini-3-flash-preview', 'google/gemini-2.5-flash', 'anthropic/claude-sonnet-4-5'])('is gone on with by %s', async (second) => {
+    const talk = house.clients['generate-content']({ text: 'Look around.', tools, thinks: false });
+    await talk.ask('google/gemini-2.5-flash', 'whole');
+    talk.answer(['Whitby', 'noon']);
+    expect((await talk.ask(second, 'whole')).text).toContain('said: Whitby');
+  });
+});

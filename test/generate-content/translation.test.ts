@@ -178,11 +178,12 @@ describe('sealed state', () => {
     expect(signatures(modelWith({ upstream: 'gemini-flash-latest' }))).toEqual([null, placeholder, null, seal1.value, placeholder]);
   });
 
-  it('of another vendor that a client of this protocol brings back is dropped, and the call marked; what it wrote itself is not', () => {
+  it('of another vendor that a client of this protocol brings back is dropped, and the call marked, as one without any; but not for a model that wants none', () => {
     const turn = (thoughtSignature?: string): unknown => ({ role: 'model', parts: [{ functionCall: { name: 'f' }, thoughtSignature }] });
-    const sent = (thoughtSignature?: string): unknown => encode(callWith({ contents: [{ parts: [{ text: 'x' }] }, turn(thoughtSignature)] }).decode()).body['contents'];
+    const sent = (thoughtSignature?: string, model?: Model): unknown => encode(callWith({ contents: [{ parts: [{ text: 'x' }] }, turn(thoughtSignature)] }).decode(), model).body['contents'];
     expect(sent(seal(claudes))).toMatchObject([{}, { parts: [{ thoughtSignature: placeholder }] }]);
-    expect(sent()).toEqual([{ parts: [{ text: 'x' }] }, { role: 'model', parts: [{ functionCall: { name: 'f' } }] }]);
+    expect(sent()).toMatchObject([{}, { parts: [{ thoughtSignature: placeholder }] }]);
+    expect(sent(undefined, older)).toEqual([{ parts: [{ text: 'x' }] }, { role: 'model', parts: [{ functionCall: { name: 'f' } }] }]);
   });
 });
 

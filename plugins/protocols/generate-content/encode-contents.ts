@@ -47,7 +47,7 @@ class ContentWriter {
   readonly contents: Content[] = [];
   readonly #encoding: Encoding;
   readonly #names = new Map<string, string>();
-  /** Parts of calls that may be given a placeholder: what a client of this protocol wrote itself is its own. */
+  /** Parts of calls that may be given a placeholder. */
   readonly #unsealed = new Set<Fields>();
   #files = 0;
 
@@ -100,7 +100,7 @@ class ContentWriter {
       if (!first) continue;
       content = content && !bag.form(block).includes(contentStart) ? content : this.#content('model', 'model', content ? {} : bag.fields(turn));
       content.parts.push(...parts);
-      if (block.type === 'tool-call' && isUnsealed(block, first, this.#encoding)) this.#unsealed.add(first);
+      if (block.type === 'tool-call' && first['thoughtSignature'] === undefined) this.#unsealed.add(first);
     }
   }
 
@@ -120,7 +120,7 @@ class ContentWriter {
       (own ? others : results).push(encoded.part);
       files.push(...encoded.files);
     }
-    const answers = results.length > 0 || (own && turn.blocks.every(({ type }) => type === 'tool-result'));
+    const answers = results.length > 0 || (own && turn.blocks.some(({ type }) => type === 'tool-result'));
     if (own) return void this.#content(answers ? 'results' : 'user', role, bag.fields(turn)).parts.push(...others);
     if (answers) this.#addResults(results, files);
     if (others.length > 0) this.#content('user', role, bag.fields(turn)).parts.push(...others);
@@ -155,10 +155,6 @@ class ContentWriter {
       }
     }
   }
-}
-
-function isUnsealed({ opaque = [] }: Extract<Block, { type: 'tool-call' }>, part: Fields, { own }: Encoding): boolean {
-  return part['thoughtSignature'] === undefined && (!own || opaque.length > 0);
 }
 
 function roleOf(turn: Turn): string | undefined {

@@ -19,6 +19,15 @@ function isModern({ upstream }: Model): boolean {
   return upstream.includes('gemini') && Number(version ?? Infinity) >= 3;
 }
 
+function isNative({ id }: Model): boolean {
+  return id.startsWith(`${vendorName}/`);
+}
+
+/** Whether the model refuses a call of the current turn that has no signature. */
+export function checksSignatures(model: Model): boolean {
+  return isNative(model) && isModern(model);
+}
+
 export function encodingFor(request: CanonicalRequest, model: Model, lose: Encoding['lose']): Encoding {
-  return { own: bag.form(request).includes('read'), native: model.id.startsWith(`${vendorName}/`), modern: isModern(model), lose };
+  return { own: bag.form(request).includes('read'), native: isNative(model), modern: isModern(model), lose };
 }

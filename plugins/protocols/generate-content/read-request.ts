@@ -2,11 +2,12 @@
  * Reads a client's request: its spelling, its shape by the wire schema, then what takes two fields to see, then the
  * facts the gateway decides by. The canonical form is made when first asked for, since most calls go on verbatim.
  */
-import { GatewayError, type CanonicalRequest, type ClientCall, type InputSize, type Match, type Preferences } from '../../../core/index.ts';
+import { GatewayError, type CanonicalRequest, type ClientCall, type InputSize, type Match, type Model, type Preferences } from '../../../core/index.ts';
 import { envelopeMark } from '../../shared/envelope.ts';
 import { preferencesOf } from '../../shared/provider-object.ts';
 import { badField, checkWire } from '../../shared/wire-check.ts';
 import { decodeRequest } from './decode-request.ts';
+import { checksSignatures } from './encoding.ts';
 import { readSpelling, toldPath } from './spelling.ts';
 import { countWire, requestWire, type WireContent, type WirePart, type WireRequest } from './wire.ts';
 
@@ -28,6 +29,8 @@ export class GenerateCall implements ClientCall {
   readonly providerPaths: readonly (readonly [string] | readonly [string, string])[];
   /** Where the body names its model, which mostly stands in the address alone. */
   readonly modelPath: readonly [string] | readonly [string, string] | undefined;
+  /** Whether the current turn holds a call without the signature that newer models of Google's want: another vendor's, or an older model's. */
+  readonly #unsigned: boolean;
   readonly #wire: WireRequest;
   readonly #text: string;
   #request: CanonicalRequest | undefined;
@@ -45,8 +48,13 @@ export class GenerateCall implements ClientCall {
     this.carriesState = text.includes(envelopeMark);
     this.words = words;
     this.modelPath = modelPath;
+    this.#unsigned = hasUnsignedCall(wire.contents);
     this.#wire = wire;
     this.#text = text;
+  }
+
+  suits(model: Model): boolean {
+    return !this.#unsigned || !checksSignatures(model);
   }
 
   decode(): CanonicalRequest {
@@ -55,6 +63,16 @@ export class GenerateCall implements ClientCall {
     this.#request ??= decodeRequest(this.#wire, { model: this.model, stream: this.stream, text: this.#text, words });
     return this.#request;
   }
+}
+
+/** Of each step only the first call is signed. */
+function hasUnsignedCall(contents: readonly WireContent[]): boolean {
+  const current = contents.findLastIndex(({ role, parts }) => role !== 'model' && !parts.some(({ functionResponse }) => functionResponse));
+  const steps = contents.slice(current + 1).filter(({ role }) => role === 'model');
+  return steps.some(({ parts }) => {
+    const call = parts.find(({ functionCall }) => functionCall);
+    return call !== undefined && !call.thoughtSignature;
+  });
 }
 
 /** Throws `invalid_request` naming the field at fault, as the client wrote it. */
