@@ -1,0 +1,18 @@
+/** Google Vertex AI: Gemini by generate-content and Claude by messages; https://cloud.google.com/vertex-ai/generative-ai/docs. */
+import { definePlugin, drainLimits } from '../../core/index.ts';
+import { offer } from '../shared/cloud/offer.ts';
+import { endpointsAt } from './google-vertex/address.ts';
+import { signedIn } from './google-vertex/credential.ts';
+import { optionsSchema, placeOf } from './google-vertex/options.ts';
+import { wrap } from './google-vertex/wrapping.ts';
+
+export const googleVertex = definePlugin({
+  name: 'google-vertex',
+  options: optionsSchema,
+  apply(host, options) {
+    const place = placeOf(options);
+    if (!place) return host.off('set GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION');
+    const provider = { name: 'google-vertex', endpoints: endpointsAt(place), onAbort: drainLimits(options.onAbort), wrap, ...signedIn(options.credentials) };
+    offer(host, provider, new URL('catalogue/google-vertex.json', import.meta.url));
+  },
+});

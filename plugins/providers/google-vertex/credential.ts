@@ -1,0 +1,28 @@
+/** Whose calls they are, as Google wants to know it: an access token of a service account, or of whoever this machine is. */
+import type { Provider } from '../../../core/index.ts';
+import { Lapsing, type Fetched } from '../../shared/cloud/lapsing.ts';
+import { loadOptional } from '../../shared/cloud/optional-package.ts';
+import type { ServiceAccount } from './options.ts';
+
+const scope = 'https://www.googleapis.com/auth/cloud-platform';
+/** For how long a token is used whose source does not say how long it is good for. */
+const whenUnsaid = 10 * 60_000;
+
+async function fetchHeaders(account: ServiceAccount): Promise<Fetched<Readonly<Record<string, string>>>> {
+  const { GoogleAuth } = await loadOptional('google-vertex', 'google-auth-library', () => import('google-auth-library'));
+  // A new one each time: what it keeps would outlive a token that the vendor refuses.
+  const client = await new GoogleAuth({ scopes: [scope], ...(account ? { credentials: account } : {}) }).getClient();
+  const headers = await client.getRequestHeaders();
+  return { value: Object.fromEntries(headers), expires: client.credentials.expiry_date ?? Date.now() + whenUnsaid };
+}
+
+export function signedIn(account: ServiceAccount): Pick<Provider, 'sign' | 'unwrap'> {
+  const shown = new Lapsing('google-vertex', () => fetchHeaders(account));
+  return {
+    sign: async (request) => ({ ...request, headers: { ...request.headers, ...(await shown.get()) } }),
+    unwrap(response) {
+      if (response.status === 401) shown.forget();
+      return response;
+    },
+  };
+}

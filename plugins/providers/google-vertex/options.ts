@@ -1,0 +1,40 @@
+/** What Vertex has to be told: the project, the location it is asked in, and whose calls they are. */
+import { z } from 'zod';
+import { onAbortSchema } from '../../../core/index.ts';
+
+export const optionsSchema = z.strictObject({
+  /** The project; `GOOGLE_CLOUD_PROJECT` unless given. */
+  project: z.string().regex(/^[\w.:-]+$/, 'the id of a project').optional(),
+  /** `global`, `us`, `eu`, or a region such as `europe-west1`; `GOOGLE_CLOUD_LOCATION` unless given. */
+  location: z.string().regex(/^[a-z0-9-]+$/, 'a location such as global or europe-west1').optional(),
+  /** Another address than the location's own; `GOOGLE_VERTEX_BASE_URL` unless given. */
+  baseUrl: z.url({ protocol: /^https?$/ }).optional(),
+  /** A service account's key as Google gives it out; what `GOOGLE_APPLICATION_CREDENTIALS` or the machine says unless given. */
+  credentials: z.looseObject({ client_email: z.string(), private_key: z.string() }).optional(),
+  onAbort: onAbortSchema,
+});
+
+type Options = z.output<typeof optionsSchema>;
+export type ServiceAccount = Options['credentials'];
+
+export interface Place {
+  readonly base: string;
+  readonly project: string;
+  readonly location: string;
+}
+
+/** Locations that are several regions are served below a domain of their own. */
+function hostOf(location: string): string {
+  if (location === 'global') return 'aiplatform.googleapis.com';
+  return location.includes('-') ? `${location}-aiplatform.googleapis.com` : `aiplatform.${location}.rep.googleapis.com`;
+}
+
+/** The options, and the usual variables for what they leave open; undefined where project or location are not known. */
+export function placeOf(options: Options): Place | undefined {
+  const { GOOGLE_CLOUD_PROJECT, GOOGLE_CLOUD_LOCATION, GOOGLE_VERTEX_BASE_URL } = process.env;
+  const project = options.project ?? GOOGLE_CLOUD_PROJECT;
+  const location = options.location ?? GOOGLE_CLOUD_LOCATION;
+  if (!project || !location) return undefined;
+  const base = options.baseUrl ?? (GOOGLE_VERTEX_BASE_URL || `https://${hostOf(location)}`);
+  return { base: base.replace(/\/+$/, ''), project, location };
+}
