@@ -136,6 +136,8 @@ async function deliver(running: RunningAttempt, attempts: readonly Attempt[], ta
     client.reply.finish(lastWord);
     return end;
   };
+  let opening = '';
+  let latest = '';
   try {
     for (let step = first; !step.done; step = await pieces.next()) {
       const { text, last } = step.value;
@@ -143,6 +145,8 @@ async function deliver(running: RunningAttempt, attempts: readonly Attempt[], ta
         if (routed.call.stream) void finishTail(pieces, running);
         return await settle(running.drain() ? 'aborted' : 'completed', undefined, text);
       }
+      opening ||= text;
+      latest = text || latest;
       await client.reply.write(text);
       if (routed.cancellation.cancelled) throw new GatewayError('client_gone', 'The client left before the reply was complete.');
     }
@@ -154,7 +158,7 @@ async function deliver(running: RunningAttempt, attempts: readonly Attempt[], ta
     running.stop();
     pieces.return(undefined).catch(() => undefined);
     // Where the client has left these words are for a recording alone, which must not pass for whole.
-    const words = client.protocol.client.encodeStreamError(error, routed.call, true);
+    const words = client.protocol.client.encodeStreamError(error, routed.call, true, { first: opening, last: latest });
     if (routed.cancellation.left && hadAll) return settle('completed', undefined, words);
     return settle(routed.cancellation.left ? 'aborted' : 'cut', error, words);
   }

@@ -100,6 +100,12 @@ export interface ErrorReply {
   readonly body: unknown;
 }
 
+/** Where a stream stands: frames of the reply that a client was sent, the first and the last of them whole. */
+export interface SentFrames {
+  readonly first: string;
+  readonly last: string;
+}
+
 export interface ClientSide {
   /** Passed method, path (decoded) and query (as it was sent, without its question mark); undefined: not a path of mine. */
   match(method: string, path: string, query?: string): Match | undefined;
@@ -113,8 +119,8 @@ export interface ClientSide {
   encodeReply(events: readonly CanonicalEvent[], context: ReplyContext): unknown;
   /** Passed an error before the first byte of a reply, the id of its exchange, and what its call was matched as; the answer is status and body in the client's words. */
   encodeError(error: GatewayError, id: string, match?: Match): ErrorReply;
-  /** Passed an error inside a stream, and whether any of the reply was sent; the answer is the frames that end it, never looking complete. */
-  encodeStreamError(error: GatewayError, call: ClientCall, begun: boolean): string;
+  /** Passed an error inside a stream, whether any of the reply was sent, and where known what; the answer is the frames that end it, never looking complete. */
+  encodeStreamError(error: GatewayError, call: ClientCall, begun: boolean, sent?: SentFrames): string;
   /** What to send while the vendor is silent; empty where clients of the protocol bear nothing. */
   readonly keepAlive: string;
 }

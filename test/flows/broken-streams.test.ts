@@ -104,3 +104,16 @@ it.each(wires)('a line of %s that never ends is cut off, and the vendor is left'
   expect(process.memoryUsage().rss - before).toBeLessThan(1_000_000_000);
   await quartet.close();
 });
+
+describe('a responses client whose stream breaks', () => {
+  it.each(['responses', 'messages'] as const)('of %s is told under the id and number it is at', async (wire) => {
+    const { text } = await streamed('responses', wire, blocksOf(wire, 'text').slice(0, -2).join(''));
+    const events = dataOf(text);
+    const id = (event: Json | undefined): unknown => (isObject(event?.['response']) ? event['response']['id'] : undefined);
+    expect(events.at(-1)).toMatchObject({ type: 'response.failed' });
+    expect(id(events[0])).toMatch(/^resp_/);
+    expect(id(events.at(-1))).toBe(id(events[0]));
+    const numbers = events.map((event) => Number(event['sequence_number']));
+    expect(numbers.slice(1)).toEqual(numbers.slice(0, -1).map((number) => number + 1));
+  });
+});

@@ -2,7 +2,7 @@
  * Canonical events as a client's stream: the whole set of the vendor's events, numbered, around full response
  * objects, since the helpers of its SDKs read no less; and behind the last of them `[DONE]`.
  */
-import { GatewayError, type CanonicalEvent, type ClientCall, type EventEncoder, type ReplyContext, type Usage } from '../../../core/index.ts';
+import { GatewayError, type CanonicalEvent, type ClientCall, type EventEncoder, type ReplyContext, type SentFrames, type Usage } from '../../../core/index.ts';
 import { errorBody } from '../../shared/openai-error.ts';
 import type { Fields } from '../../shared/vendor-bag.ts';
 import type { Ending } from './finish.ts';
@@ -81,11 +81,20 @@ function failure(error: GatewayError, number: number, respond: (ending: Ending) 
   );
 }
 
-/** Above the numbers of any stream: how far this one got is not known here. */
+/** Above the numbers of any stream: where nobody knows how far it got. */
 const lateNumber = 1_000_000_000;
 
+/** The number that follows those a stream has said. */
+function nextNumber(begun: boolean, last: string): number {
+  if (!begun) return 0;
+  const numbers = [...last.matchAll(/"sequence_number":\s*(\d+)/g)];
+  const [, number] = numbers.at(-1) ?? [];
+  return number === undefined ? lateNumber : Number(number) + 1;
+}
+
 /** What ends a stream that broke; codes of the response are those clients know, and all else is the server's fault. */
-export function encodeStreamError(error: GatewayError, call: ClientCall): string {
+export function encodeStreamError(error: GatewayError, call: ClientCall, begun: boolean, sent: SentFrames = { first: '', last: '' }): string {
   const response = new ResponseObject({ id: 'failed', model: call.model, created: Math.floor(Date.now() / 1000), call });
-  return failure(error, lateNumber, (ending) => ({ ...response.ended(ending, [], {}), usage: null }));
+  const [, id] = /"id":\s*"(resp_[^"]*)"/.exec(sent.first) ?? [];
+  return failure(error, nextNumber(begun, sent.last), (ending) => ({ ...response.ended(ending, [], {}), ...(id === undefined ? {} : { id }), usage: null }));
 }
