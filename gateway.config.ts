@@ -20,9 +20,12 @@ import { generateContent } from './plugins/protocols/generate-content/index.ts';
 import { images } from './plugins/protocols/images/index.ts';
 import { messages } from './plugins/protocols/messages/index.ts';
 import { responses } from './plugins/protocols/responses/index.ts';
+import { amazonBedrock } from './plugins/providers/amazon-bedrock.ts';
 import { anthropic } from './plugins/providers/anthropic.ts';
+import { azure } from './plugins/providers/azure.ts';
 import { deepseek } from './plugins/providers/deepseek.ts';
 import { demo } from './plugins/providers/demo.ts';
+import { googleVertex } from './plugins/providers/google-vertex.ts';
 import { google } from './plugins/providers/google.ts';
 import { groq } from './plugins/providers/groq.ts';
 import { mistral } from './plugins/providers/mistral.ts';
@@ -72,6 +75,10 @@ export default defineConfig({
     xai(),
     together(),
     openrouter(),
+    // Clouds; each needs a package of its own for signing, which it names.
+    azure(),
+    googleVertex(),
+    amazonBedrock(),
     ollama({ free: true }),
     vllm({ free: true }),
     demo(),

@@ -1,0 +1,155 @@
+/** Azure OpenAI through a whole gateway: both kinds of addresses, key and token, before a fake that knows no others. */
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { azure } from '../../plugins/providers/azure.ts';
+import { key, startAzure, type Azure } from '../support/cloud/azure.ts';
+import { openCloudHouse, type CloudHouse } from '../support/cloud/house.ts';
+import { hostWith } from '../support/host.ts';
+
+const model = 'openai/gpt-4o-mini';
+const hello = [{ role: 'user', content: 'Hello!' }];
+
+let cloud: Azure;
+let house: CloudHouse;
+let old: CloudHouse;
+beforeAll(async () => {
+  cloud = await startAzure();
+  house = await openCloudHouse(azure({ baseUrl: cloud.origin, apiKey: key }));
+  old = await openCloudHouse(azure({ baseUrl: cloud.origin, apiKey: key, apiVersion: '2025-04-01-preview', deployments: { 'gpt-4o-mini': 'our-mini' } }));
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+  cloud.vendor.unscript();
+});
+afterAll(async () => {
+  await Promise.all([house.close(), old.close()]);
+  await cloud.close();
+});
+
+const tools = [{ name: 'find', description: 'Finds.', schema: { type: 'object', properties: { place: { type: 'string' } }, required: ['place'] } }];
+
+describe.each(['messages', 'chat-completions', 'responses', 'generate-content'] as const)('a client of %s', (wire) => {
+  it.each(['whole', 'streamed'] as const)('has text, calls tools and goes on with their results, %s', async (form) => {
+    for (const each of [house, old]) {
+      cloud.vendor.script('*', { text: 'Let me look.', toolCalls: [{ name: 'find', arguments: '{"place":"Ålesund"}' }] }, { text: 'It is there.' });
+      const talk = each.clients[wire]({ text: 'Where is it?', system: 'Be brief.', tools });
+      expect(await talk.ask(model, form)).toMatchObject({ text: 'Let me look.', calls: [{ name: 'find', arguments: { place: 'Ålesund' } }] });
+      talk.answer(['by the sea']);
+      expect(await talk.ask(model, form)).toMatchObject({ text: 'It is there.', calls: [] });
+    }
+  });
+
+  it.each(['whole', 'streamed'] as const)('pays exactly what the vendor counted, %s', async (form) => {
+    const count = house.gateway.ends.length;
+    await house.clients[wire]({ text: 'Hello!' }).ask(model, form);
+    await house.gateway.ended(count + 1);
+    const { prompt = 0, completion = 0 } = cloud.vendor.journal.at(-1)?.billed ?? {};
+    expect(house.gateway.ends.at(-1)).toMatchObject({ outcome: 'completed', charge: { basis: 'usage', cost: BigInt(prompt * 150 + completion * 600) } });
+    expect(prompt * completion).toBeGreaterThan(0);
+  });
+});
+
+describe('the address', () => {
+  const asked = (): string | undefined => cloud.arrived.at(-1)?.path;
+
+  it.each([
+    ['/v1/chat/completions', { messages: hello }, '/openai/v1/chat/completions', '/openai/deployments/our-mini/chat/completions?api-version=2025-04-01-preview'],
+    ['/v1/responses', { input: 'Hello!' }, '/openai/v1/responses', '/openai/responses?api-version=2025-04-01-preview'],
+  ])('of %s is the version\'s own', async (path, body, now, before) => {
+    expect((await house.post(path, { model, ...body })).status).toBe(200);
+    expect(asked()).toBe(now);
+    expect((await old.post(path, { model, ...body })).status).toBe(200);
+    expect(asked()).toBe(before);
+    expect(JSON.parse(cloud.arrived.at(-1)?.body.toString() ?? '')).toMatchObject({ model: 'our-mini' });
+  });
+
+  it('has the undated preview in its query', async () => {
+    const preview = await openCloudHouse(azure({ baseUrl: `${cloud.origin}/`, apiKey: key, apiVersion: 'preview' }));
+    expect((await preview.post('/v1/chat/completions', { model, messages: hello })).status).toBe(200);
+    expect(asked()).toBe('/openai/v1/chat/completions?api-version=preview');
+    await preview.close();
+  });
+
+  it('is of a deployment that is there, or the model is told as missing', async () => {
+    const response = await house.post('/v1/chat/completions', { model: 'openai/gpt-4o', messages: hello });
+    expect([response.status, await response.json()]).toMatchObject([404, { error: { code: 'model_not_found' } }]);
+  });
+});
+
+describe('what goes wrong', () => {
+  it.each([[429, 429], [503, 503], [500, 502], [403, 502]])('a refusal with %i is told as %i', async (said, told) => {
+    cloud.vendor.script('*', { reply: { status: said, body: { error: { code: String(said), message: 'No.' } } } });
+    expect((await house.post('/v1/chat/completions', { model, messages: hello })).status).toBe(told);
+  });
+
+  it('is the content filter, in its words', async () => {
+    cloud.vendor.script('*', { reply: { status: 400, body: { error: { message: 'The response was filtered due to the prompt triggering the content management policy.', type: null, param: 'prompt', code: 'content_filter', status: 400, innererror: { code: 'ResponsibleAIPolicyViolation' } } } } });
+    const response = await house.post('/v1/chat/completions', { model, messages: hello });
+    expect([response.status, await response.json()]).toMatchObject([400, { error: { code: 'content_policy_violation', message: expect.stringContaining('content management policy') } }]);
+  });
+
+  it('lets go of the vendor as soon as the client leaves', async () => {
+    cloud.vendor.script('*', { text: ['a ', 'b '], endless: true, delayEvents: 5 });
+    const leaving = new AbortController();
+    const count = house.gateway.ends.length;
+    const response = await house.post('/v1/chat/completions', { model, stream: true, messages: hello }, { signal: leaving.signal });
+    await response.body?.getReader().read();
+    leaving.abort();
+    await house.gateway.ended(count + 1);
+    expect(house.gateway.ends.at(-1)).toMatchObject({ type: 'answered', outcome: 'aborted' });
+    await vi.waitFor(() => expect(cloud.vendor.journal.at(-1)?.end).toBe('closed-by-peer'), 10_000);
+  });
+
+  it('tells nothing of the key, not even where the vendor does', async () => {
+    const wrong = await openCloudHouse(azure({ baseUrl: cloud.origin, apiKey: 'a-wrong-resource-key' }));
+    const response = await wrong.post('/v1/chat/completions', { model, messages: hello });
+    const text = await response.text();
+    await wrong.close();
+    expect([response.status, text.includes('a-wrong-resource-key')]).toEqual([502, false]);
+  });
+});
+
+describe('without a key', () => {
+  const open = (): Promise<CloudHouse> => openCloudHouse(azure({ baseUrl: cloud.origin }));
+  const asMachine = (): void => {
+    for (const name of ['AZURE_OPENAI_API_KEY', 'AZURE_TENANT_ID', 'AZURE_CLIENT_ID', 'AZURE_CLIENT_SECRET']) vi.stubEnv(name, '');
+    vi.stubEnv('AZURE_TOKEN_CREDENTIALS', 'ManagedIdentityCredential');
+    vi.stubEnv('IDENTITY_ENDPOINT', `${cloud.origin}/identity`);
+    vi.stubEnv('IDENTITY_HEADER', 'machine-secret');
+  };
+  const call = async (from: CloudHouse): Promise<number> => (await from.post('/v1/chat/completions', { model, messages: hello })).status;
+
+  it('and without an identity a call is the provider\'s failure', async () => {
+    asMachine();
+    vi.stubEnv('AZURE_TOKEN_CREDENTIALS', 'EnvironmentCredential');
+    vi.stubEnv('AZURE_CLIENT_SECRET', 'another-secret');
+    const machine = await open();
+    const response = await machine.post('/v1/chat/completions', { model, messages: hello });
+    expect([response.status, await response.json()]).toMatchObject([502, { error: { message: expect.stringContaining('could not sign in to the provider "azure"') } }]);
+    await machine.close();
+    expect(machine.gateway.log.join('\n')).not.toContain('another-secret');
+  });
+
+  it('the machine\'s identity is given a token, once for all calls', async () => {
+    asMachine();
+    const machine = await open();
+    const before = cloud.given;
+    expect(await Promise.all([call(machine), call(machine), call(machine)])).toEqual([200, 200, 200]);
+    expect([await call(machine), cloud.given - before]).toEqual([200, 1]);
+    expect(cloud.arrived.at(-1)?.headers).not.toHaveProperty('api-key');
+    await machine.close();
+  });
+});
+
+describe('the switch', () => {
+  it('is the resource\'s address', () => {
+    vi.stubEnv('AZURE_OPENAI_ENDPOINT', '');
+    vi.stubEnv('AZURE_OPENAI_API_KEY', 'k');
+    expect(hostWith([azure()]).providers.find('azure')).toBeUndefined();
+    vi.stubEnv('AZURE_OPENAI_ENDPOINT', 'https://house.openai.azure.com/');
+    expect(hostWith([azure()]).providers.get('azure').endpoints).toHaveProperty('chat-completions');
+  });
+
+  it('names the models there are where one is deployed that is not', () => {
+    expect(() => hostWith([azure({ baseUrl: cloud.origin, apiKey: key, deployments: { 'gpt-9': 'x' } })])).toThrow(/Azure has no model "gpt-9"; it has .*gpt-5/);
+  });
+});
