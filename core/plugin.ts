@@ -41,8 +41,8 @@ export type Route = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** A path with parameters as @koa/router writes them: `/v1/models/:id`. */
   readonly path: string;
-  /** Passed what went wrong; the answer is status and body in the words of the route's callers. */
-  errors(error: unknown): RouteReply;
+  /** Passed what went wrong, and the id of the request; the answer is status and body in the words of the route's callers. */
+  errors(error: unknown, id?: string): RouteReply;
   /** Asked for what it takes and gives, once, by whoever describes the gateway; `false`: there is nothing to call. */
   readonly openapi?: false | (() => Promise<Description>);
 } & (

@@ -6,6 +6,7 @@ import type { ServerResponse } from 'node:http';
 import type { Recording } from './exchange.ts';
 import type { Core } from './gateway.ts';
 import { releaseAfter } from './memory.ts';
+import { headersNaming } from './request-id.ts';
 
 export class Reply {
   /** The id of the exchange, for whoever asks after it. */
@@ -22,8 +23,7 @@ export class Reply {
     this.id = id;
     this.#core = core;
     this.#response = response;
-    // Anthropic's clients look for the second.
-    this.#headers = { 'x-request-id': id, 'request-id': id };
+    this.#headers = headersNaming(id);
   }
 
   /** Whether the head is on its way: from then on an error has to be told inside the stream. */

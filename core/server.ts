@@ -3,7 +3,6 @@
  * pipeline; everything else is a route of a plugin's, or health.
  */
 import type { IncomingMessage } from 'node:http';
-import { randomUUID } from 'node:crypto';
 import Router from '@koa/router';
 import Koa from 'koa';
 import { LRUCache } from 'lru-cache';
@@ -21,6 +20,7 @@ import { walk } from './pipeline.ts';
 import type { Route, RouteReply, RouteRequest } from './plugin.ts';
 import type { Match, Operation, Protocol } from './protocol.ts';
 import { Reply } from './reply.ts';
+import { headersNaming, timeOrderedId } from './request-id.ts';
 import { isUpload, readUpload } from './uploads.ts';
 
 /** A door serves either all calls and the routes that are not for operators, or the routes for operators and nothing else. */
@@ -52,7 +52,12 @@ export async function openDoor(core: Core, address: Address, audience: Audience 
 
 function answerOf(core: Core, audience: Audience): ReturnType<Koa['callback']> {
   const app = new Koa();
-  app.on('error', (error: unknown) => core.logger.error({ error }, 'a request failed outside the walk'));
+  app.on('error', (error: unknown, context?: Koa.Context) => {
+    const id = timeOrderedId();
+    core.logger.error({ error, request: id, method: context?.method, path: context?.path }, 'a request failed outside the walk');
+    // Koa takes every header away but those an error brings.
+    if (error instanceof Error) Object.assign(error, { headers: headersNaming(id) });
+  });
   const pages: Pages = new LRUCache({ max: mostPages });
   app.use(knownPages(core, pages));
   if (audience === 'everyone') app.use(protocolCalls(core));
@@ -60,6 +65,7 @@ function answerOf(core: Core, audience: Audience): ReturnType<Koa['callback']> {
   app.use(router.routes());
   app.use((context) => {
     context.status = 404;
+    context.set(headersNaming(timeOrderedId()));
     context.body = neutralError(new GatewayError('not_found', `There is nothing at ${context.method} ${context.path}.`));
   });
   return app.callback();
@@ -124,18 +130,12 @@ async function readCall(core: Core, context: Koa.Context, protocol: Protocol, sh
   return { text: JSON.stringify(form.fields), value: form };
 }
 
-/** A UUID of version 7: what the ledger writes in order of time stands together on its disk. */
-function timeOrderedId(): string {
-  const time = Date.now().toString(16).padStart(12, '0');
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;
-}
-
 /**
  * The head of a request. A class and not a literal: an accessor in a literal gives every object a shape of its own.
  * The later fields have their places from the start, since an object that grows on its way is slow to make and to read.
  */
 class Arrival implements Received {
-  readonly id = timeOrderedId();
+  readonly id: string;
   readonly receivedAt = Date.now();
   readonly startedAt = performance.now();
   readonly family: string;
@@ -143,7 +143,6 @@ class Arrival implements Received {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingMessage['headers'];
-  readonly logger: Core['logger'];
   readonly cancellation = new Cancellation();
   readonly principal = undefined;
   readonly protocol = undefined;
@@ -154,17 +153,19 @@ class Arrival implements Received {
   readonly targets = undefined;
   readonly grant = undefined;
   readonly attempt = undefined;
+  readonly #logger: Core['logger'];
   readonly #querystring: string;
   readonly #remote: string;
   readonly #proxies: number;
 
-  constructor(core: Core, context: Koa.Context, family: string, operation: Operation) {
+  constructor(core: Core, context: Koa.Context, family: string, operation: Operation, id = timeOrderedId()) {
+    this.id = id;
     this.family = family;
     this.operation = operation;
     this.method = context.method;
     this.path = context.path;
     this.headers = context.req.headers;
-    this.logger = core.logger;
+    this.#logger = core.logger;
     this.#querystring = context.querystring;
     this.#remote = context.req.socket.remoteAddress ?? '';
     this.#proxies = core.trustedProxies;
@@ -172,6 +173,10 @@ class Arrival implements Received {
 
   get query(): URLSearchParams {
     return new URLSearchParams(this.#querystring);
+  }
+
+  get logger(): Core['logger'] {
+    return this.#logger.child({ call: this.id });
   }
 
   get address(): string {
@@ -205,11 +210,13 @@ function routesOf(core: Core, audience: Audience, pages: Pages): Router {
 }
 
 async function sendRoute(core: Core, route: Route, context: Koa.Context, params: Record<string, string>): Promise<void> {
-  const { status, headers = {}, body } = await answerRoute(core, route, context, params);
+  const id = timeOrderedId();
+  const { status, headers = {}, body } = await answerRoute(core, route, context, params, id);
   // A client that takes nothing of it must not keep its connection for ever.
   context.res.setTimeout(core.longestStall);
   if (core.calls.draining) context.res.shouldKeepAlive = false;
   context.status = status;
+  context.set(headersNaming(id));
   context.set(headers);
   context.body = body;
 }
@@ -223,15 +230,15 @@ function faultsOf({ calls, readiness }: Core): string[] {
   return calls.draining ? ['it is stopping', ...told] : told;
 }
 
-async function answerRoute(core: Core, route: Route, context: Koa.Context, params: Record<string, string>): Promise<RouteReply> {
+async function answerRoute(core: Core, route: Route, context: Koa.Context, params: Record<string, string>, id: string): Promise<RouteReply> {
   try {
     if (route.access === 'public') return await route.handle(withBody.has(context.method) ? await routeRequest(context, params) : new PageRequest(context, params));
     // Nobody's body is read before it is known whose it is.
-    const principal = admitted(await core.hooks.authenticate.promise(new Arrival(core, context, route.name, 'generate')), route.access);
+    const principal = admitted(await core.hooks.authenticate.promise(new Arrival(core, context, route.name, 'generate', id)), route.access);
     return await route.handle(await routeRequest(context, params), principal);
   } catch (error) {
-    if (toGatewayError(error).code === 'internal') core.logger.error({ error, route: route.name }, 'a route failed');
-    return route.errors(error);
+    if (toGatewayError(error).code === 'internal') core.logger.error({ error, request: id, route: route.name }, 'a route failed');
+    return route.errors(error, id);
   }
 }
 

@@ -4,7 +4,7 @@
  * to be there.
  */
 import type { Logger } from 'pino';
-import type { Routed } from './exchange.ts';
+import type { End, Routed } from './exchange.ts';
 import type { ConditionalTapPlace, CoreHooks, Hooks, TapPlace } from './hooks.ts';
 
 const always = (): boolean => true;
@@ -42,7 +42,7 @@ function waterfall<Args extends [unknown, unknown]>(name: string, hook: AnyAsync
 }
 
 /** One tap that throws never stops another: what it threw goes to the log. */
-function isolated<Args extends unknown[]>(name: string, hook: AnyAsyncHook<Args, void>, logger: Logger): { tapPromise(place: string | TapPlace, tap: (...args: Args) => Promise<void>): void } {
+function isolated<Args extends unknown[]>(name: string, hook: AnyAsyncHook<Args, void>, logger: Logger, callOf?: (...args: Args) => string): { tapPromise(place: string | TapPlace, tap: (...args: Args) => Promise<void>): void } {
   return {
     tapPromise(place, tap) {
       const at = placeOf(place);
@@ -50,7 +50,7 @@ function isolated<Args extends unknown[]>(name: string, hook: AnyAsyncHook<Args,
         try {
           await tap(...args);
         } catch (error) {
-          logger.error({ error, hook: name, tap: at.name }, 'a tap failed');
+          logger.error({ error, call: callOf?.(...args), hook: name, tap: at.name }, 'a tap failed');
         }
       });
     },
@@ -87,6 +87,10 @@ function transforms({ transformRequest, transformStream }: CoreHooks): Pick<Hook
   };
 }
 
+function idOf({ exchange }: End): string {
+  return exchange.id;
+}
+
 /** The hooks as one plugin may tap them. */
 export function tappable(hooks: CoreHooks, logger: Logger): Hooks {
   const sides: Hooks = {
@@ -103,14 +107,14 @@ export function tappable(hooks: CoreHooks, logger: Logger): Hooks {
           try {
             tap(attempt, exchange);
           } catch (error) {
-            logger.error({ error, hook: 'attempt', tap: at.name }, 'a tap failed');
+            logger.error({ error, call: exchange.id, hook: 'attempt', tap: at.name }, 'a tap failed');
           }
         });
       },
     },
     dispatch: plain(hooks.dispatch),
-    meter: isolated('meter', hooks.meter, logger),
-    observe: isolated('observe', hooks.observe, logger),
+    meter: isolated('meter', hooks.meter, logger, idOf),
+    observe: isolated('observe', hooks.observe, logger, idOf),
     close: isolated('close', hooks.close, logger),
   };
   return new Proxy(Object.freeze(sides), {

@@ -6,6 +6,10 @@
 import { z } from 'zod';
 import { definePlugin, formatUsd, type End } from '../../core/index.ts';
 
+/** Names and losses are the caller's to choose: a hostile request could have a line of megabytes written. */
+const longestName = 200;
+const mostLosses = 50;
+
 /** How a call ended, in the line's words. */
 function outcomeOf(end: End): string {
   return end.type === 'answered' ? end.outcome : end.type;
@@ -31,8 +35,15 @@ function answerOf(end: End): object {
   };
 }
 
+/** Of what was lost, as much as a line can hold. */
+function lostOf({ losses }: End): object {
+  if (losses.length === 0) return {};
+  const lost = losses.slice(0, mostLosses).map(({ path, reason, code }) => ({ path: path.slice(0, longestName), reason, code }));
+  return losses.length > mostLosses ? { lost, lostOmitted: losses.length - mostLosses } : { lost };
+}
+
 function lineOf(end: End): object {
-  const { exchange, attempts, losses } = end;
+  const { exchange, attempts } = end;
   return {
     call: exchange.id,
     protocol: exchange.family,
@@ -40,7 +51,7 @@ function lineOf(end: End): object {
     address: exchange.address,
     account: exchange.principal?.account,
     key: exchange.principal?.key,
-    model: exchange.call?.model,
+    model: exchange.call?.model.slice(0, longestName),
     stream: exchange.call?.stream,
     outcome: outcomeOf(end),
     status: statusOf(end),
@@ -48,7 +59,7 @@ function lineOf(end: End): object {
     ...answerOf(end),
     attempts: attempts.length,
     failed: attempts.flatMap(({ target, error }) => (error ? [{ provider: target.provider.name, code: error.code }] : [])),
-    lost: losses.length > 0 ? losses : undefined,
+    ...lostOf(end),
     ms: Math.round(end.duration),
   };
 }

@@ -15,6 +15,8 @@ const options = z.strictObject({
 
 /** Losses told of one attempt or reply; a hostile request could have thousands. */
 const mostLosses = 200;
+/** Characters kept of what the caller named. */
+const longestName = 200;
 
 interface Kept {
   readonly key: string;
@@ -25,7 +27,7 @@ interface Kept {
 type Calls = LRUCache<string, Kept>;
 
 function lossesOf(losses: readonly Loss[]): object {
-  const told = losses.slice(0, mostLosses).map(({ path, reason, code }) => ({ path: path.slice(0, 200), reason, code }));
+  const told = losses.slice(0, mostLosses).map(({ path, reason, code }) => ({ path: path.slice(0, longestName), reason, code }));
   return losses.length > mostLosses ? { losses: told, losses_omitted: losses.length - mostLosses } : { losses: told };
 }
 
@@ -69,7 +71,7 @@ function bodyOf(end: End): object {
     protocol: exchange.family,
     operation: exchange.operation,
     stream: exchange.call?.stream ?? false,
-    model: exchange.call?.model ?? null,
+    model: exchange.call?.model.slice(0, longestName) ?? null,
     outcome: type === 'answered' ? end.outcome : type,
     error: type === 'replayed' || !end.error ? null : { code: end.error.code, message: end.error.message },
     provider: type === 'answered' ? (answering?.target.provider.name ?? null) : null,

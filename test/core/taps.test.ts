@@ -73,8 +73,9 @@ describe('isolation', () => {
       throw new Error('broken');
     });
     hooks[name].tapPromise('runs', async () => void ran.push('runs'));
-    await expect(core[name].promise(untyped({}))).resolves.toBeUndefined();
+    await expect(core[name].promise(untyped({ exchange: { id: 'one-call' } }))).resolves.toBeUndefined();
     expect(ran).toEqual(['runs']);
+    expect(log.join()).toContain('"call":"one-call","hook"');
     expect(log.join()).toContain('"tap":"throws"');
   });
 

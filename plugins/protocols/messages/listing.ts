@@ -48,7 +48,7 @@ function find(catalog: Catalog, name: string): unknown {
 export function listingRoutes(catalog: Catalog, mount: string): Route[] {
   const path = `${mount}/v1/models`;
   const listings = new Listings(catalog);
-  const shared = { method: 'GET', access: 'public', errors: (error: unknown) => encodeError(toGatewayError(error)) } as const;
+  const shared = { method: 'GET', access: 'public', errors: (error: unknown, id?: string) => encodeError(toGatewayError(error), id) } as const;
   return [
     {
       ...shared,

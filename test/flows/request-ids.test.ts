@@ -1,0 +1,106 @@
+/** Whatever a client is answered carries an id, and by this id the log tells what it is about. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { definePlugin } from '../../core/index.ts';
+import { apiKeyHeader } from '../../plugins/auth/api-key-header.ts';
+import { callLog } from '../../plugins/operations/call-log.ts';
+import { messages } from '../../plugins/protocols/messages/index.ts';
+import { openHouse, type House } from '../support/house.ts';
+
+/** What goes wrong where: in a route, in what tells of a route's errors, in a tap, in a plugin's own line. */
+const faulty = definePlugin({
+  name: 'faulty',
+  options: z.strictObject({}),
+  apply({ routes, hooks }) {
+    const shared = { method: 'GET', access: 'public', handle: () => Promise.reject(new Error('the mill stands still')) } as const;
+    routes.add({ ...shared, name: 'faulty', path: '/faulty', errors: (_error, id) => ({ status: 500, body: { id } }) });
+    routes.add({
+      ...shared,
+      name: 'worse',
+      path: '/worse',
+      errors() {
+        throw new Error('so does the miller');
+      },
+    });
+    hooks.observe.tapPromise('faulty', async () => {
+      throw new Error('the tap leaks');
+    });
+    hooks.route.tapPromise('faulty', async (targets, { logger }) => {
+      logger.info('a line of a plugin');
+      return targets;
+    });
+  },
+});
+
+let house: House;
+beforeAll(async () => {
+  house = await openHouse({ plugins: [callLog(), messages(), apiKeyHeader(), faulty()] });
+});
+afterAll(() => house.close());
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** The lines of the log that hold an id. */
+function linesOf(id: string | null): Record<string, unknown>[] {
+  return house.gateway.log.filter((line) => id !== null && line.includes(id)).map((line): Record<string, unknown> => JSON.parse(line));
+}
+
+describe('the id of a request', () => {
+  it.each([
+    ['GET', '/v1/models', 200],
+    ['GET', '/v1/models/nobody/nothing', 404],
+    ['GET', '/alpha/v1/models/nobody/nothing', 404],
+    ['GET', '/v1/user/balance', 401],
+    ['GET', '/nowhere', 404],
+    ['POST', '/v1/chat/completions', 401],
+    ['GET', '/faulty', 500],
+    ['GET', '/worse', 500],
+  ])('is told: %s %s, %i', async (method, path, status) => {
+    const response = await fetch(`${house.gateway.url}${path}`, { method });
+    expect(response.status).toBe(status);
+    expect(response.headers.get('x-request-id')).toMatch(uuid);
+    expect(response.headers.get('request-id')).toBe(response.headers.get('x-request-id'));
+  });
+
+  it('is another one each time, also for what is found without looking again', async () => {
+    const replies = await Promise.all([1, 2, 3].map(() => fetch(`${house.gateway.url}/v1/models`)));
+    expect(new Set(replies.map(({ headers }) => headers.get('x-request-id'))).size).toBe(3);
+  });
+
+  it("stands in the error's body where the family has a place for it", async () => {
+    const response = await fetch(`${house.gateway.url}/alpha/v1/models/nobody/nothing`);
+    expect(await response.json()).toMatchObject({ request_id: response.headers.get('x-request-id') });
+  });
+
+  it('finds the line of a route that failed', async () => {
+    const response = await fetch(`${house.gateway.url}/faulty`);
+    const id = response.headers.get('x-request-id');
+    expect(await response.json()).toEqual({ id });
+    expect(linesOf(id)).toMatchObject([{ request: id, route: 'faulty', msg: 'a route failed', error: { message: 'the mill stands still' } }]);
+  });
+
+  it('finds the line of what failed outside of everything, of which the client learns nothing', async () => {
+    const response = await fetch(`${house.gateway.url}/worse`);
+    const id = response.headers.get('x-request-id');
+    expect(await response.text()).not.toContain('miller');
+    expect(linesOf(id)).toMatchObject([{ request: id, method: 'GET', path: '/worse', error: { message: 'so does the miller' } }]);
+  });
+
+  it("finds a call's own line, those of its plugins, and that of a tap that failed", async () => {
+    const response = await house.post({ model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: 'Hello!' }] });
+    const id = response.headers.get('x-request-id');
+    await response.text();
+    await expect.poll(() => linesOf(id).length, { timeout: 10_000 }).toBe(3);
+    const told = linesOf(id).map(({ call, msg }) => [call, msg]);
+    expect(told.toSorted()).toEqual([[id, 'a line of a plugin'], [id, 'a tap failed'], [id, 'call']].toSorted());
+  });
+});
+
+describe('a line of the log', () => {
+  it('stays short, whatever the caller calls a model', async () => {
+    const before = house.gateway.log.length;
+    await house.post({ model: `openai/${'x'.repeat(50_000)}`, messages: [{ role: 'user', content: 'Hello!' }] });
+    await expect.poll(() => house.gateway.log.slice(before).some((line) => line.includes('"msg":"call"')), { timeout: 10_000 }).toBe(true);
+    for (const line of house.gateway.log.slice(before)) expect(line.length).toBeLessThan(5000);
+  });
+});
