@@ -276,3 +276,24 @@ describe('a request is fitted to its model, and each loss is named', () => {
     expect(body).toMatchObject({ stop: ['y', 'z'], messages: [{ role: 'user', content: [{ type: 'text', text: 'b' }] }] });
   });
 });
+
+describe('sound', () => {
+  const speaking = modelWith({ output: ['text', 'audio'] });
+
+  it('is asked for with a voice, in samples, and beside its text: this wire takes it no other way', () => {
+    const { body, lost } = encode({ modalities: ['audio'] }, speaking);
+    expect(body).toMatchObject({ modalities: ['text', 'audio'], audio: { voice: 'alloy', format: 'pcm16' } });
+    expect(lost).toEqual(['modalities']);
+    expect(encode({ modalities: ['audio'] }).body).not.toHaveProperty('audio');
+  });
+
+  it.each([
+    [{ audio: { voice: 'ash', format: 'mp3' }, modalities: ['text', 'audio'] }, 'audio/mpeg'],
+    [{}, undefined],
+  ] as const)('of a reply to %j is %s', (fields, mediaType) => {
+    const reply = { choices: [{ index: 0, message: { role: 'assistant', content: null, audio: { id: 'a1', data: 'AAAA', transcript: 'Hi.' } }, finish_reason: 'stop' }] };
+    const events = protocol.upstream.decodeReply(reply, callWith(fields));
+    expect(events.find((event) => event.type === 'block-start')).toMatchObject({ kind: 'audio', id: 'a1', ...(mediaType === undefined ? {} : { mediaType }) });
+    expect(JSON.stringify(events).includes('mediaType')).toBe(mediaType !== undefined);
+  });
+});

@@ -415,3 +415,10 @@ describe('what a client of this protocol wrote', () => {
     expect(body).toMatchObject({ tools: [{ functionDeclarations: [{ name: 'f', parametersJsonSchema: { type: 'object' } }] }, { googleSearch: {} }], generationConfig: { responseModalities: ['TEXT'] } });
   });
 });
+
+describe('sound', () => {
+  it('is all that a model is asked for that speaks', () => {
+    const { body } = encode({ modalities: ['text', 'audio'] }, modelWith({ output: ['audio'] }));
+    expect(body['generationConfig']).toEqual({ responseModalities: ['AUDIO'] });
+  });
+});

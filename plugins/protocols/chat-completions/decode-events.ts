@@ -13,6 +13,7 @@ import { decodeFinish } from './finish.ts';
 import { readUrl } from './media.ts';
 import { readDetail } from './reasoning.ts';
 import { ChatCall } from './read-request.ts';
+import { soundType } from './sound.ts';
 import { ToolCalls } from './tool-calls.ts';
 import { offeredOtherwise, type AskedTool } from '../../shared/offered-tools.ts';
 import { fitName } from './tool-names.ts';
@@ -240,7 +241,8 @@ export class ReplyDecoder implements EventDecoder {
   }
 
   #hear(candidate: Candidate, { id, data, ...rest }: Fields): void {
-    const { block } = candidate.open?.kind === 'audio' ? candidate.open : this.#open(candidate, 'audio', typeof id === 'string' ? { id } : {});
+    const facts = { ...(typeof id === 'string' ? { id } : {}), mediaType: soundType(this.#call) };
+    const { block } = candidate.open?.kind === 'audio' ? candidate.open : this.#open(candidate, 'audio', facts);
     this.#events.push({ type: 'block-delta', candidate: candidate.index, block, text: typeof data === 'string' ? data : '', ...bag.keep(rest) });
   }
 

@@ -4,7 +4,6 @@
  */
 import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/index.ts';
 import { fitLimit } from '../../shared/fit-limit.ts';
-import { fitModalities } from '../../shared/fit-modalities.ts';
 import { foreignFields } from '../../shared/foreign-fields.ts';
 import { noteLosses } from '../../shared/losses.ts';
 import { jsonMessage } from '../../shared/json-mode.ts';
@@ -16,6 +15,7 @@ import { bag, protocolName } from './bag.ts';
 import { encodeMessages } from './encode-messages.ts';
 import type { Encoding } from './encode-parts.ts';
 import { encodeTools } from './encode-tools.ts';
+import { encodeModalities } from './sound.ts';
 
 declare global {
   interface JSON {
@@ -50,7 +50,7 @@ export function encodeRequest(request: CanonicalRequest, model: Model, outputLim
     stop: encodeStop(request, sent),
     ...encodeReasoning(request, model, encoding),
     response_format: encodeFormat(request, model, encoding),
-    modalities: fitModalities(request, model, encoding),
+    ...encodeModalities(request, model, encoding),
     ...encodeExtras(request, encoding),
   });
   loseSettings(request.image, [], encoding.lose);

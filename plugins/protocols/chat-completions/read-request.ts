@@ -26,6 +26,8 @@ export class ChatCall implements ClientCall {
   readonly preferences: Preferences;
   readonly carriesState: boolean;
   readonly framing = 'events';
+  /** How sound is wanted, where it is. */
+  readonly soundFormat: string | undefined;
   /** The output limits as they stand in the body, by their names there. */
   readonly limits: Readonly<Record<LimitField, number | undefined>>;
   /** Whether assistants' messages hold thoughts, for which OpenAI itself has no field on this wire. */
@@ -40,6 +42,7 @@ export class ChatCall implements ClientCall {
     this.limits = { max_tokens: wire.max_tokens ?? undefined, max_completion_tokens: wire.max_completion_tokens ?? undefined };
     this.outputLimit = leastLimit(wire);
     this.candidates = wire.n ?? 1;
+    this.soundFormat = wire.audio?.format;
     this.usageWanted = wire.stream_options?.include_usage ?? false;
     this.size = sizeOf(wire.messages, text);
     this.preferences = preferencesOf(wire.provider);

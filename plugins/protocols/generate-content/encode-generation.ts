@@ -122,6 +122,8 @@ const modalityForm = 'modalities:';
 
 function encodeModalities(request: CanonicalRequest, model: Model, encoding: Encoding): readonly string[] | undefined {
   const modalities = fitModalities(request, model, encoding);
+  // Google's models that speak do nothing else.
+  if (!encoding.own && modalities?.includes('audio')) return ['AUDIO'];
   const written = bag.form(request).find((word) => word.startsWith(modalityForm))?.slice(modalityForm.length).split(',');
   if (written?.length === modalities?.length && written?.every((each, index) => each.toLowerCase() === modalities?.[index])) return written;
   return modalities?.map((each) => each.toUpperCase());

@@ -92,11 +92,12 @@ export class ReplyParts {
     else this.#candidate(candidate).annotations.push(annotation);
   }
 
-  #add({ candidate, block: number, text }: Event<'block-delta'>): Fields[] {
+  #add({ candidate, block: number, text, vendor = {} }: Event<'block-delta'>): Fields[] {
     const block = this.#blocks.get(number);
     if (!block) return [];
     const { kind } = block.start;
     if (kind === 'text' || kind === 'refusal') this.#candidate(candidate).text += text;
+    if (kind === 'audio' && Object.values(vendor).some(({ transcript }) => transcript)) this.#options.lost?.('audio.transcript', 'generate-content has no place for what its sound says');
     const spoken = kind === 'text' || kind === 'refusal' || kind === 'reasoning';
     if (spoken && this.#options.streamed) return text === '' ? [] : this.#speak(kind, { text });
     block.text += text;
