@@ -2,7 +2,7 @@
  * What `tollgate doctor` is told: each finding says what was looked at, how it is, and what to do where it is not
  * well. Plugins add examinations of their own; that of a vendor is here, since all vendors are asked alike.
  */
-import type { Provider } from './provider.ts';
+import type { Provider, UpstreamRequest } from './provider.ts';
 
 export interface Finding {
   /** What was looked at, in a word or two. */
@@ -20,10 +20,12 @@ export interface Examination {
   examine(): Promise<Finding[]>;
 }
 
-/** Where a GET that costs nothing tells whether a vendor is there and takes the key. */
+/** Where a call that costs nothing tells whether a vendor is there and takes the key. */
 export interface Probe {
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Of a vendor that has nothing free to GET: what is posted to count tokens, say. */
+  readonly body?: string | undefined;
   /** The environment variable the key is usually in. */
   readonly variable: string;
 }
@@ -54,13 +56,28 @@ function findingOf(subject: string, host: string, status: number, variable: stri
 }
 
 /** Whether a vendor is reached and takes the key, and what its clock says of ours. Nothing of the key is in the answer. */
-export async function examineVendor(provider: Provider, { url, headers = {}, variable }: Probe): Promise<Finding[]> {
+export async function examineVendor(provider: Provider, probe: Probe): Promise<Finding[]> {
   const subject = provider.credential === undefined ? provider.name : `${provider.name}, key ${provider.credential}`;
-  const { host } = new URL(url);
+  const { host } = new URL(probe.url);
+  let signed: UpstreamRequest;
   try {
-    const signed = await provider.sign({ method: 'GET', url, headers: { accept: 'application/json', 'user-agent': 'tollgate', ...headers }, body: '' });
+    signed = await provider.sign(requestOf(probe));
+  } catch (error) {
+    const told = `there is nothing to sign with: ${error instanceof Error ? error.message : String(error)}`;
+    return [{ subject, state: 'fault', told, remedy: `look at ${probe.variable}` }];
+  }
+  return ask(signed, subject, host, probe.variable);
+}
+
+function requestOf({ url, headers = {}, body }: Probe): UpstreamRequest {
+  const type = body === undefined ? {} : { 'content-type': 'application/json' };
+  return { method: body === undefined ? 'GET' : 'POST', url, headers: { accept: 'application/json', 'user-agent': 'tollgate', ...type, ...headers }, body: body ?? '' };
+}
+
+async function ask({ method, url, headers, body }: UpstreamRequest, subject: string, host: string, variable: string): Promise<Finding[]> {
+  try {
     const asked = Date.now();
-    const response = await fetch(signed.url, { headers: signed.headers, redirect: 'manual', signal: AbortSignal.timeout(patience) });
+    const response = await fetch(url, { method, headers, ...(method === 'GET' ? {} : { body }), redirect: 'manual', signal: AbortSignal.timeout(patience) });
     const now = (asked + Date.now()) / 2;
     await response.body?.cancel();
     return [findingOf(subject, host, response.status, variable), ...clockFinding(response.headers.get('date'), host, now)];

@@ -1,8 +1,8 @@
 /** Azure OpenAI: chat-completions and responses of deployments; https://learn.microsoft.com/azure/ai-services/openai. */
-import { definePlugin, drainLimits } from '../../core/index.ts';
+import { definePlugin, drainLimits, examineVendor } from '../../core/index.ts';
 import { offer } from '../shared/cloud/offer.ts';
 import { chooseWire } from '../shared/openai-wires.ts';
-import { endpointsAt } from './azure/address.ts';
+import { endpointsAt, listingAt } from './azure/address.ts';
 import { signedIn, withKey } from './azure/credential.ts';
 import { deployed, optionsSchema, resourceOf } from './azure/options.ts';
 
@@ -19,6 +19,8 @@ export const azure = definePlugin({
       onAbort: drainLimits(options.onAbort),
       ...(apiKey === undefined ? signedIn() : withKey(apiKey)),
     };
+    const probe = { url: listingAt(baseUrl, apiVersion), variable: 'AZURE_OPENAI_API_KEY, or who this machine is to Entra ID' };
+    host.examinations.add({ name: 'azure', examine: () => examineVendor(provider, probe) });
     offer(host, provider, new URL('catalogue/azure.json', import.meta.url), (models) => deployed(models, options.deployments));
   },
 });

@@ -1,7 +1,7 @@
 /** Google Vertex AI: Gemini by generate-content and Claude by messages; https://cloud.google.com/vertex-ai/generative-ai/docs. */
-import { definePlugin, drainLimits } from '../../core/index.ts';
+import { definePlugin, drainLimits, examineVendor } from '../../core/index.ts';
 import { offer } from '../shared/cloud/offer.ts';
-import { endpointsAt } from './google-vertex/address.ts';
+import { countAt, endpointsAt } from './google-vertex/address.ts';
 import { signedIn } from './google-vertex/credential.ts';
 import { optionsSchema, placeOf } from './google-vertex/options.ts';
 import { wrap } from './google-vertex/wrapping.ts';
@@ -13,6 +13,8 @@ export const googleVertex = definePlugin({
     const place = placeOf(options);
     if (!place) return host.off('set GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION');
     const provider = { name: 'google-vertex', endpoints: endpointsAt(place), onAbort: drainLimits(options.onAbort), wrap, ...signedIn(options.credentials) };
+    const probe = { ...countAt(place, 'gemini-2.5-flash'), variable: 'GOOGLE_APPLICATION_CREDENTIALS, or who this machine is to Google' };
+    host.examinations.add({ name: 'google-vertex', examine: () => examineVendor(provider, probe) });
     offer(host, provider, new URL('catalogue/google-vertex.json', import.meta.url));
   },
 });

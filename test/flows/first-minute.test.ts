@@ -86,7 +86,7 @@ describe('a start', () => {
 async function startVendor({ late = 0, status = 200 } = {}): Promise<{ url: string; asked: string[] }> {
   const asked: string[] = [];
   const server = createServer({}, ({ method, url, headers }, response) => {
-    const key = headers.authorization ?? headers['x-api-key'] ?? headers['x-goog-api-key'];
+    const key = headers.authorization ?? headers['x-api-key'] ?? headers['api-key'] ?? headers['x-goog-api-key'];
     asked.push(`${method} ${url} ${headers['anthropic-version'] ?? ''}`.trim());
     response.writeHead(key === 'Bearer good-key' || key === 'good-key' ? status : 401, { date: new Date(Date.now() - late * 1000).toUTCString() });
     response.end('{"data":[]}');
@@ -127,6 +127,20 @@ describe('doctor', () => {
     const { of } = await diagnose(copy, { ...bases, ANTHROPIC_API_KEY: 'good-key', GEMINI_API_KEY: 'good-key', OPENROUTER_API_KEY: 'good-key', OLLAMA_API_KEY: 'good-key' });
     for (const subject of ['anthropic', 'google', 'openrouter', 'ollama']) expect(of(subject), subject).toMatchObject({ state: 'well' });
     expect(vendor.asked.toSorted()).toEqual(['GET /api/v1/key', 'GET /v1/models', 'GET /v1/models 2023-06-01', 'GET /v1beta/models']);
+  });
+
+  it('asks clouds, each by its own way of showing who calls', async () => {
+    const vendor = await startVendor();
+    const copy = emptyFolder();
+    const config = join(copy.folder, 'clouds.config.mjs');
+    const plugins = { 'azure': 'azure', 'amazon-bedrock': 'amazonBedrock', 'google-vertex': 'googleVertex' };
+    const imports = Object.entries(plugins).map(([name, factory]) => `import { ${factory} } from 'tollgate/plugins/providers/${name}';\n`);
+    writeFileSync(config, `${imports.join('')}export default { server: { port: 0 }, plugins: [azure(), amazonBedrock(), googleVertex({ credentials: { client_email: 'a@b', private_key: 'none' } })] };\n`);
+    const keys = { AZURE_OPENAI_ENDPOINT: vendor.url, AZURE_OPENAI_API_KEY: 'good-key', AWS_REGION: 'eu-central-1', AWS_BEARER_TOKEN_BEDROCK: 'good-key', AWS_ENDPOINT_URL_BEDROCK_RUNTIME: vendor.url };
+    const { of } = await diagnose(copy, { TOLLGATE_CONFIG: config, ...keys, GOOGLE_CLOUD_PROJECT: 'p', GOOGLE_CLOUD_LOCATION: 'global', GOOGLE_VERTEX_BASE_URL: vendor.url });
+    for (const subject of ['azure', 'amazon-bedrock']) expect(of(subject), subject).toMatchObject({ state: 'well' });
+    expect(of('google-vertex')).toMatchObject({ state: 'fault', told: expect.stringContaining('nothing to sign with'), remedy: expect.stringContaining('GOOGLE_APPLICATION_CREDENTIALS') });
+    expect(vendor.asked.toSorted()).toEqual(['GET /foundation-models', 'GET /openai/v1/models']);
   });
 
   it('tells keys that are refused and vendors that are away, with what to do, and never a key', async () => {

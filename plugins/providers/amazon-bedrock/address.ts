@@ -11,6 +11,11 @@ function nameFor(operation: Operation, upstream: string): string {
   return encodeURIComponent(operation === 'count' ? upstream.replace(/^[a-z]+\.(?=anthropic\.)/, '') : upstream);
 }
 
+/** Where Bedrock lists its models: at another host than the one that runs them. */
+export function listingAt(base: string): string {
+  return `${base.replace('//bedrock-runtime.', '//bedrock.')}/foundation-models`;
+}
+
 export function endpointsAt(base: string): Provider['endpoints'] {
   return { messages: ({ model }, operation, stream) => `${base}/model/${nameFor(operation, model.upstream)}/${methodOf(operation, stream)}` };
 }

@@ -5,10 +5,25 @@
 import type { Endpoint, Provider } from '../../../core/index.ts';
 import { urlPath } from '../../shared/url-path.ts';
 
-export function endpointsAt(base: string, version: string | undefined): Provider['endpoints'] {
-  const query = version === undefined || version === 'v1' ? '' : `?api-version=${version}`;
+interface Root {
+  readonly root: string;
+  readonly query: string;
+  readonly isDated: boolean;
+}
+
+function rootAt(base: string, version: string | undefined): Root {
   const isDated = version !== undefined && /^\d{4}-/.test(version);
-  const root = isDated ? `${base}/openai` : `${base}/openai/v1`;
+  return { root: isDated ? `${base}/openai` : `${base}/openai/v1`, query: version === undefined || version === 'v1' ? '' : `?api-version=${version}`, isDated };
+}
+
+/** Where the resource lists what it could serve. */
+export function listingAt(base: string, version: string | undefined): string {
+  const { root, query } = rootAt(base, version);
+  return `${root}/models${query}`;
+}
+
+export function endpointsAt(base: string, version: string | undefined): Provider['endpoints'] {
+  const { root, query, isDated } = rootAt(base, version);
   const chat: Endpoint = ({ model }) => `${root}${isDated ? `/deployments/${urlPath(model.upstream)}` : ''}/chat/completions${query}`;
   return {
     'chat-completions': chat,

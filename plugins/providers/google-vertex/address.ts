@@ -9,6 +9,12 @@ function geminiMethod(operation: Operation, stream: boolean): string {
   return stream ? 'streamGenerateContent?alt=sse' : 'generateContent';
 }
 
+/** A count that costs nothing, for whoever wants to know whether calls would be taken: address and body. */
+export function countAt({ base, project, location }: Place, model: string): { url: string; body: string } {
+  const url = `${base}/v1/projects/${project}/locations/${location}/publishers/google/models/${model}:countTokens`;
+  return { url, body: '{"contents":[{"role":"user","parts":[{"text":"Hello!"}]}]}' };
+}
+
 export function endpointsAt({ base, project, location }: Place): Provider['endpoints'] {
   const publishers = `${base}/v1/projects/${project}/locations/${location}/publishers`;
   return {
