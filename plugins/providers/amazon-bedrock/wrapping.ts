@@ -7,10 +7,7 @@ import { bodyText } from '../../shared/cloud/body-text.ts';
 
 const version = 'bedrock-2023-05-31';
 
-/** A count is read as a call, and a call has to have a limit. */
-const countLimit = 1;
-
-export function wrap(request: UpstreamRequest, _target: Target, operation: Operation): UpstreamRequest {
+export function wrap(request: UpstreamRequest, { model }: Target, operation: Operation): UpstreamRequest {
   const { 'anthropic-version': _, 'anthropic-beta': betas, ...headers } = request.headers;
   const edits: Edit[] = [
     { path: ['anthropic_version'], value: version },
@@ -18,7 +15,8 @@ export function wrap(request: UpstreamRequest, _target: Target, operation: Opera
     { path: ['stream'], value: undefined },
   ];
   if (betas) edits.push({ path: ['anthropic_beta'], value: betas.split(',').map((beta) => beta.trim()) });
-  if (operation === 'count') edits.push({ path: ['max_tokens'], value: countLimit });
+  // A count is read as a call, and a call has to have a limit, above what it thinks.
+  if (operation === 'count') edits.push({ path: ['max_tokens'], value: model.outputLimit });
   const body = splice(bodyText(request), edits);
   if (operation !== 'count') return { ...request, headers, body };
   return { ...request, headers, body: JSON.stringify({ input: { invokeModel: { body: Buffer.from(body).toString('base64') } } }) };

@@ -1,0 +1,75 @@
+/** What the clouds sell, and how what a client said arrives there: a snapshot a case, in `golden/clouds/`. */
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { readCatalogue } from '../../core/catalog.ts';
+import type { CanonicalRequest, Plugin, Target } from '../../core/index.ts';
+import { amazonBedrock } from '../../plugins/providers/amazon-bedrock.ts';
+import { azure } from '../../plugins/providers/azure.ts';
+import { googleVertex } from '../../plugins/providers/google-vertex.ts';
+import { families, type Wire } from '../support/families.ts';
+import { hostWith } from '../support/host.ts';
+import { expectSnapshot } from '../support/snapshot.ts';
+
+const files = ['azure', 'google-vertex', 'amazon-bedrock'] as const;
+
+function fileOf(name: string): URL {
+  return new URL(`../../plugins/providers/catalogue/${name}.json`, import.meta.url);
+}
+
+describe.each(files)('the catalogue of %s', (name) => {
+  const models = readCatalogue(fileOf(name));
+
+  it('is dated, and says each of its models once by the cloud\'s own name', () => {
+    const file = z.object({ vendor: z.literal(name), asOf: z.iso.date(), source: z.string().min(10) });
+    expect(file.safeParse(JSON.parse(readFileSync(fileOf(name), 'utf8'))).success).toBe(true);
+    expect(new Set(models.map(({ upstream }) => upstream)).size).toBe(models.length);
+  });
+
+  it('sells text at plausible prices, under ids that their makers use', () => {
+    const makers = ['openai', 'google', 'anthropic'].flatMap((maker) => readCatalogue(fileOf(maker)).map(({ id }) => id));
+    for (const { id, upstream, price, output, outputLimit, contextLength, description } of models) {
+      expect(makers, upstream).toContain(id);
+      expect(price !== undefined && price.input > 0n && price.output >= price.input, upstream).toBe(true);
+      expect([output, outputLimit <= contextLength, description.endsWith('.')], upstream).toEqual([['text'], true, true]);
+    }
+  });
+});
+
+const clouds: Readonly<Record<string, { readonly plugin: Plugin; readonly model: string; readonly wire: Wire }>> = {
+  'azure chat-completions': { plugin: azure({ baseUrl: 'https://house.openai.azure.com', apiKey: 'k' }), model: 'openai/gpt-5', wire: 'chat-completions' },
+  'azure responses': { plugin: azure({ baseUrl: 'https://house.openai.azure.com', apiKey: 'k', apiVersion: '2025-04-01-preview' }), model: 'openai/gpt-5', wire: 'responses' },
+  'google-vertex generate-content': { plugin: googleVertex({ project: 'house', location: 'eu' }), model: 'google/gemini-2.5-pro', wire: 'generate-content' },
+  'google-vertex messages': { plugin: googleVertex({ project: 'house', location: 'global' }), model: 'anthropic/claude-sonnet-4-5', wire: 'messages' },
+  'amazon-bedrock messages': { plugin: amazonBedrock({ region: 'eu-west-1', apiKey: 'k', profile: 'eu' }), model: 'anthropic/claude-sonnet-4-5', wire: 'messages' },
+};
+
+const asked: CanonicalRequest = {
+  model: 'a/b', stream: true, outputLimit: 500,
+  turns: [{ role: 'system', blocks: [{ type: 'text', text: 'Be brief.' }] }, { role: 'user', blocks: [{ type: 'text', text: 'Where is Ålesund?' }] }],
+  tools: [{ type: 'function', name: 'find', description: 'Finds.', schema: { type: 'object', properties: { place: { type: 'string' } } } }],
+};
+
+/** The body as it is sent, a count's inner one legible. */
+function legible(text: string): unknown {
+  const wrapped = z.object({ input: z.object({ invokeModel: z.object({ body: z.base64() }) }) }).safeParse(JSON.parse(text)).data;
+  return wrapped ? { input: { invokeModel: { body: JSON.parse(Buffer.from(wrapped.input.invokeModel.body, 'base64').toString()) } } } : JSON.parse(text);
+}
+
+describe.each(Object.entries(clouds))('%s', (name, { plugin, model: id, wire }) => {
+  const { protocol } = families[wire];
+
+  it.each(protocol.count ? (['generate', 'count'] as const) : (['generate'] as const))('is asked for a %s as its snapshot says', async (operation) => {
+    const [offer] = hostWith([plugin]).catalog.find(id);
+    if (!offer) throw new Error('not offered');
+    const { provider, model } = offer;
+    const target: Target = { ...offer, protocol };
+    const endpoint = provider.endpoints[wire];
+    const url = typeof endpoint === 'function' ? endpoint(target, operation, operation === 'generate') : '';
+    const { body } = operation === 'count' && protocol.count ? protocol.count.encodeRequest(asked, model) : protocol.upstream.encodeRequest(asked, model, undefined);
+    const plain = { method: 'POST', url, headers: protocol.upstream.headers({ 'anthropic-version': '2023-06-01', 'anthropic-beta': 'one-2026-01-01' }), body: JSON.stringify(body) } as const;
+    const request = provider.wrap?.(plain, target, operation) ?? plain;
+    const text = `${JSON.stringify({ url, headers: request.headers, body: legible(String(request.body)) }, undefined, 2)}\n`;
+    expectSnapshot(new URL(`../golden/clouds/${name.replace(' ', '.')}.${operation}.json`, import.meta.url), text);
+  });
+});

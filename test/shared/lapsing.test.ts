@@ -1,0 +1,81 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { Lapsing } from '../../plugins/shared/cloud/lapsing.ts';
+import { loadOptional } from '../../plugins/shared/cloud/optional-package.ts';
+
+const hour = 3_600_000;
+
+beforeEach(() => void vi.useFakeTimers({ now: 0 }));
+afterEach(() => vi.useRealTimers());
+
+/** A credential of an hour, numbered. */
+function numbered(): { readonly lapsing: Lapsing<number>; fetches: number; fails: unknown } {
+  const state = { fetches: 0, fails: undefined as unknown };
+  const lapsing = new Lapsing('house', async () => {
+    state.fetches += 1;
+    if (state.fails) throw state.fails;
+    return { value: state.fetches, expires: Date.now() + hour };
+  });
+  return Object.assign(state, { lapsing });
+}
+
+describe('a credential that lapses', () => {
+  it('is fetched once for all that ask at once, and then known without waiting', async () => {
+    const state = numbered();
+    expect(await Promise.all([state.lapsing.get(), state.lapsing.get()])).toEqual([1, 1]);
+    expect(state.lapsing.get()).toBe(1);
+  });
+
+  it('is renewed behind the calls before its end', async () => {
+    const { lapsing } = numbered();
+    await lapsing.get();
+    vi.setSystemTime(hour - 240_000);
+    expect(lapsing.get()).toBe(1);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(lapsing.get()).toBe(2);
+  });
+
+  it('serves on while a renewal fails, which is not tried with each call, and not beyond its end', async () => {
+    const state = numbered();
+    await state.lapsing.get();
+    state.fails = new Error('away');
+    vi.setSystemTime(hour - 200_000);
+    for (let call = 0; call < 10; call += 1) {
+      expect(state.lapsing.get()).toBe(1);
+      await vi.advanceTimersByTimeAsync(1);
+    }
+    expect(state.fetches).toBe(2);
+    vi.setSystemTime(hour - 5000);
+    await expect(async () => state.lapsing.get()).rejects.toMatchObject({ code: 'upstream_failed' });
+  });
+
+  it('is fetched anew once it was refused', async () => {
+    const { lapsing } = numbered();
+    await lapsing.get();
+    lapsing.forget();
+    expect(await lapsing.get()).toBe(2);
+  });
+
+  it('is not waited for without end', async () => {
+    const never = new Lapsing<string>('house', () => new Promise(() => undefined));
+    const asked = expect(Promise.resolve(never.get())).rejects.toMatchObject({ code: 'upstream_failed', details: { cause: 'Error timeout' } });
+    await vi.advanceTimersByTimeAsync(20_000);
+    await asked;
+  });
+
+  it('that cannot be had is told by names and numbers alone', async () => {
+    const state = numbered();
+    state.fails = Object.assign(new Error('invalid_grant: assertion=eyJhbGciOi.secret'), { name: 'GaxiosError', code: '400', status: 400, config: { data: 'secret' } });
+    await expect(Promise.resolve(state.lapsing.get())).rejects.toMatchObject({ message: 'The gateway could not sign in to the provider "house".', details: { cause: 'GaxiosError 400 invalid_grant' } });
+  });
+});
+
+describe('an optional package', () => {
+  it('that is not there is named, with the way to have it', async () => {
+    const missing = 'a-package-of-nobody';
+    await expect(loadOptional('house', missing, () => import(missing))).rejects.toMatchObject({ code: 'upstream_failed', message: 'The provider "house" needs the package "a-package-of-nobody": npm install a-package-of-nobody' });
+  });
+
+  it('that is broken is not told as missing', async () => {
+    await expect(loadOptional('house', 'p', () => Promise.reject(new SyntaxError('broken')))).rejects.toThrow(SyntaxError);
+  });
+});
