@@ -147,6 +147,17 @@ export const protocol: Protocol = {
     ending: 'event',
     terminator: '',
   },
+  // What `/openapi.json` tells of it.
+  openapi: async () => [
+    {
+      method: 'POST',
+      path: '/ask',
+      summary: 'Ask a question',
+      body: { 'application/json': callSchema },
+      replies: { 200: { 'application/json': replySchema, 'text/event-stream': frameSchema } },
+      error: z.looseObject({ error: z.looseObject({ message: z.string() }) }),
+    },
+  ],
 };
 
 export const ask = definePlugin({ name: 'ask', options: z.strictObject({}), apply: (host) => host.protocols.add(protocol) });

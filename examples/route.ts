@@ -18,6 +18,13 @@ export const prices = definePlugin({
       method: 'GET',
       path,
       access: 'public',
+      // What `/openapi.json` tells of it.
+      openapi: async () => ({
+        summary: 'Prices of all models, as CSV',
+        query: z.object({ owner: z.string().optional() }),
+        replies: { 200: { 'text/csv': z.string() } },
+        error: z.looseObject({ error: z.looseObject({ message: z.string() }) }),
+      }),
       errors: (error) => encodeError(toGatewayError(error)),
       async handle({ query }) {
         const owner = query.get('owner');

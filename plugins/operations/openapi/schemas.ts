@@ -1,6 +1,6 @@
 /**
  * zod schemas as OpenAPI has them. A schema with a title is kept once among the components and referred to by its title;
- * every other stands where it is used. Two schemas of one title would be told as one, so that is refused.
+ * every other stands where it is used, and so does one whose title another has taken.
  */
 import { z } from 'zod';
 
@@ -49,7 +49,7 @@ export class Schemas {
 
   #refer(title: string, json: Json): Json {
     const source = JSON.stringify(json);
-    if ((this.#sources.get(title) ?? source) !== source) throw new Error(`two schemas have the title "${title}"`);
+    if ((this.#sources.get(title) ?? source) !== source) return json;
     this.#sources.set(title, source);
     this.#components.set(title, json);
     return { $ref: `#/components/schemas/${title}` };
