@@ -106,6 +106,23 @@ describe('what goes wrong', () => {
     expect(text).not.toContain('message_stop');
   });
 
+  it.each([
+    ['messages', '/alpha/v1/messages', { max_tokens: 50 }, /event: error\ndata: \{"type":"error".*broke off its reply/, /message_stop/],
+    ['chat-completions', '/v1/chat/completions', {}, /data: \{"error":\{"message":"The provider broke off its reply/, /\[DONE\]/],
+  ] as const)('as an exception within a stream is an error of %s, and what was delivered is paid', async (_, path, more, told, complete) => {
+    cloud.vendor.script('*', { text: ['a', 'b', 'c'], fail: { after: 5 } });
+    const text = await after(async () => (await house.post(path, { model, ...more, stream: true, messages: hello })).text());
+    expect(text).toMatch(told);
+    expect(text).not.toMatch(complete);
+    expect(house.gateway.ends.at(-1)).toMatchObject({ type: 'answered', outcome: 'cut' });
+  });
+
+  it('as an exception before anything was said has its own status', async () => {
+    cloud.vendor.script('*', { text: 'a', fail: { after: 0 } });
+    const response = await house.post('/alpha/v1/messages', { model, max_tokens: 50, stream: true, messages: hello });
+    expect([response.status, await response.json()]).toMatchObject([502, { type: 'error', error: { type: 'api_error' } }]);
+  });
+
   it('lets go of the vendor as soon as the client leaves, who pays for what was delivered', async () => {
     cloud.vendor.script('*', { text: ['a ', 'b '], endless: true, delayEvents: 5 });
     const leaving = new AbortController();

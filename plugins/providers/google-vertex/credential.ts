@@ -9,9 +9,10 @@ const scope = 'https://www.googleapis.com/auth/cloud-platform';
 const whenUnsaid = 10 * 60_000;
 
 async function fetchHeaders(account: ServiceAccount): Promise<Fetched<Readonly<Record<string, string>>>> {
-  const { GoogleAuth } = await loadOptional('google-vertex', 'google-auth-library', () => import('google-auth-library'));
+  const { GoogleAuth, JWT } = await loadOptional('google-vertex', 'google-auth-library', () => import('google-auth-library'));
   // A new one each time: what it keeps would outlive a token that the vendor refuses.
-  const client = await new GoogleAuth({ scopes: [scope], ...(account ? { credentials: account } : {}) }).getClient();
+  const scopes = [scope];
+  const client = account ? new JWT({ email: account.client_email, key: account.private_key, scopes }) : await new GoogleAuth({ scopes }).getClient();
   const headers = await client.getRequestHeaders();
   return { value: Object.fromEntries(headers), expires: client.credentials.expiry_date ?? Date.now() + whenUnsaid };
 }

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { startMessagesVendor, type MessagesRequest } from '../vendor/messages.ts';
 import type { Stage } from '../vendor/stage.ts';
-import { chunkFrame } from './event-frames.ts';
+import { chunkFrame, exceptionFrame } from './event-frames.ts';
 import { startCloud, type Arrived, type Cloud, type Onward, type Refusal } from './front.ts';
 import { signatureFault, type Keys } from './sigv4.ts';
 
@@ -34,7 +34,8 @@ export async function* framed(body: AsyncIterable<Uint8Array>): AsyncGenerator<U
     for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
       const data = /^data: (.*)$/m.exec(text.slice(0, end))?.[1] ?? '';
       text = text.slice(end + 2);
-      if (data) yield chunkFrame(data.replace(/^\{"type":"message_stop"/, '{"type":"message_stop","amazon-bedrock-invocationMetrics":{"inputTokenCount":1,"outputTokenCount":2}'));
+      if (data.startsWith('{"type":"error"')) yield exceptionFrame('modelStreamErrorException', 'The model broke off.');
+      else if (data) yield chunkFrame(data.replace(/^\{"type":"message_stop"/, '{"type":"message_stop","amazon-bedrock-invocationMetrics":{"inputTokenCount":1,"outputTokenCount":2}'));
     }
   }
 }
