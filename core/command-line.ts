@@ -119,9 +119,25 @@ async function addPluginVerbs(program: Program, wanted: string | undefined): Pro
   try {
     const gateway = createGateway(await loadConfig(configFile()), createLogger());
     for (const command of gateway.commands.all()) addVerb(program, command, gateway);
+    for (const verb of program.commands) if (verb.description() === '') verb.description(verb.commands.map((each) => each.name()).join(', '));
   } catch (error) {
     if (wanted !== undefined && !wanted.startsWith('-')) throw error;
   }
+}
+
+/** What to do about an address that cannot be listened on. */
+const addressRemedies = new Map([
+  ['EADDRINUSE', 'set PORT to another one, or stop what is there'],
+  ['EADDRNOTAVAIL', 'set HOST to an address of this machine'],
+  ['EACCES', 'set PORT to one from 1024 on'],
+]);
+
+/** One line where it is known what is wrong; the way there where it is not. */
+function faultText(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (error instanceof ConfigError || error instanceof PluginError) return error.message;
+  const remedy = 'syscall' in error && error.syscall === 'listen' && 'code' in error ? addressRemedies.get(String(error.code)) : undefined;
+  return remedy === undefined ? (error.stack ?? error.message) : `${error.message}: ${remedy}`;
 }
 
 async function main(): Promise<void> {
@@ -142,7 +158,6 @@ async function main(): Promise<void> {
 try {
   await main();
 } catch (error) {
-  const known = error instanceof ConfigError || error instanceof PluginError;
-  process.stderr.write(`tollgate: ${error instanceof Error ? (known ? error.message : (error.stack ?? error.message)) : String(error)}\n`);
+  process.stderr.write(`tollgate: ${faultText(error)}\n`);
   process.exit(1);
 }

@@ -82,6 +82,16 @@ describe('a start', () => {
   });
 });
 
+describe('a start that cannot listen', () => {
+  it('says in one line what to do', async () => {
+    const other = await startVendor();
+    const copy = emptyFolder();
+    expect((await runVerb(['init'], {}, copy)).code).toBe(0);
+    const { code, errors } = await runVerb(['start'], { PORT: new URL(other.url).port, TOLLGATE_LOG: 'fatal' }, copy);
+    expect([code, errors]).toEqual([1, expect.stringMatching(/^tollgate: .*EADDRINUSE.*: set PORT to another one, or stop what is there\n$/)]);
+  });
+});
+
 /** A vendor that lists models for one key. Its clock is `late` by as many seconds. */
 async function startVendor({ late = 0, status = 200 } = {}): Promise<{ url: string; asked: string[] }> {
   const asked: string[] = [];
