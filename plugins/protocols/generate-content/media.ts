@@ -1,6 +1,6 @@
 /** Media as this wire writes it, as bytes or by address, to canonical sources and back. */
 import type { Block } from '../../../core/index.ts';
-import { refuseFile } from '../../shared/refuse-part.ts';
+import { refuseFile, refusePart } from '../../shared/refuse-part.ts';
 import { leftover, nested, type Fields } from '../../shared/vendor-bag.ts';
 import { vendorName } from './bag.ts';
 import { readBase64, writeBase64 } from './base64.ts';
@@ -62,6 +62,7 @@ export function writeMedia(block: MediaBlock, form: readonly string[], own: bool
   const displayName = own ? filename : undefined;
   if (source.type === 'text') return { text: filename === undefined ? source.text : `${filename}:\n\n${source.text}` };
   if (source.type === 'base64') return { inlineData: { mimeType: mediaType ?? 'application/octet-stream', data: writeBase64(source.data, form), displayName } };
+  if (source.type === 'url' && !own && /^data:/i.test(source.url)) return refusePart(block, path, 'Data in an address is taken as base64 only.');
   if (source.type === 'url') return { fileData: { mimeType: mediaType ?? (own ? undefined : typeOfUrl(source.url)), fileUri: source.url, displayName } };
   if (source.vendor === vendorName) return { fileData: { mimeType: mediaType, fileUri: source.id, displayName } };
   return refuseFile(block, path, source.vendor);

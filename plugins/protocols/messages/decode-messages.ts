@@ -5,6 +5,7 @@ import { parseExactly } from '../../shared/exact-json.ts';
 import { leftover, nested, type Fields, type Sides } from '../../shared/vendor-bag.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
 import { decodeMark, markLeft, type Marked } from './cache.ts';
+import { apart } from './composed-document.ts';
 import { openEnvelope } from './sealed.ts';
 import { isKnownBlock } from './wire.ts';
 import type { WireBlock, WireContent, WireMedia, WireMessage, WireRequest, WireResultContent } from './wire.ts';
@@ -44,9 +45,27 @@ function decodeContent(content: WireContent, at: string, exact?: unknown): Block
   const blocks: Block[] = [];
   for (const [index, block] of content.entries()) {
     if (isKnownBlock(block) && block.type === 'redacted_thinking' && openEnvelope(block.data, blocks)) continue;
-    blocks.push({ ...decodeBlock(block, `${at}[${index}]`, member(exact, index)), at: `${at}[${index}]` });
+    const place = `${at}[${index}]`;
+    const parts = isKnownBlock(block) && block.type === 'document' ? partsOf(block, place) : undefined;
+    if (parts) blocks.push(...parts);
+    else blocks.push({ ...decodeBlock(block, place, member(exact, index)), at: place });
   }
   return blocks;
+}
+
+/** The texts and pictures of a document that is made of both; undefined where it is anything else. */
+function partsOf(document: WireMedia, at: string): Block[] | undefined {
+  const { source } = document;
+  if (source.type !== 'content' || typeof source.content === 'string' || plainTexts(source.content)) return undefined;
+  const parts = source.content.flatMap((part): Block[] => {
+    const isPart = isKnownBlock(part) && (part.type === 'image' || (part.type === 'text' && part.text.trim() !== ''));
+    return isPart ? [{ ...decodeBlock(part, at), at }] : [];
+  });
+  const [first] = parts;
+  const isWhole = parts.length === source.content.length && Object.keys(leftover(source, sourceFields)).length === 0;
+  // What the document says of itself stands on its first part, which must have nothing of the kind.
+  if (!isWhole || !first || first.vendor || first.cache) return undefined;
+  return apart(document, parts, (form) => sidesOf(document, ['source'], {}, form));
 }
 
 function decodeBlock(block: WireBlock, at: string, exact?: unknown): Block {

@@ -8,6 +8,7 @@ import { withDistinctCallIds } from '../../shared/call-ids.ts';
 import { refusePart } from '../../shared/refuse-part.ts';
 import { overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
+import { together } from './composed-document.ts';
 import { encodeBlock } from './encode-blocks.ts';
 import type { Encoding } from './encoding.ts';
 
@@ -26,7 +27,8 @@ export function encodeConversation(turns: readonly Turn[], encoding: Encoding): 
 }
 
 function encodeTurn(turn: Turn, index: number, encoding: Encoding): Fields[] {
-  return turn.blocks.flatMap((block, position) => encodeBlock(block, `turns[${index}].blocks[${position}]`, encoding));
+  const written = turn.blocks.map((block, position) => encodeBlock(block, `turns[${index}].blocks[${position}]`, encoding));
+  return encoding.own ? together(turn.blocks, written) : written.flat();
 }
 
 function restore(turns: readonly Turn[], encoding: Encoding): Conversation {

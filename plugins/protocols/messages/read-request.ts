@@ -10,7 +10,7 @@ import { preferencesOf } from '../../shared/provider-object.ts';
 import { badField, checkWire } from '../../shared/wire-check.ts';
 import { decodeRequest } from './decode-request.ts';
 import { countWire, isFunctionTool, isKnownBlock, requestWire } from './wire.ts';
-import type { WireBlock, WireRequest, WireResultContent, WireToolResult } from './wire.ts';
+import type { WireBlock, WireRequest, WireResultContent, WireKnownBlock } from './wire.ts';
 
 /** A call that came in this protocol; `instanceof` tells the upstream side that no foreign request was made to fit. */
 export class MessagesCall implements ClientCall {
@@ -158,11 +158,12 @@ function sizeOf({ messages }: WireRequest, text: string): InputSize {
   return { textBytes: Buffer.byteLength(text) - base64, images, mediaBytes };
 }
 
-/** A block, and those inside it where it is the result of a tool. */
-function withInner(block: WireBlock): (WireBlock | WireResultContent)[] {
-  return isKnownBlock(block) && block.type === 'tool_result' ? [block, ...contentOf(block)] : [block];
+/** A block, and those inside it where it is the result of a tool, or a document made of parts. */
+function withInner(block: WireBlock | WireResultContent): (WireBlock | WireResultContent)[] {
+  return isKnownBlock(block) ? [block, ...insideOf(block).flatMap(withInner)] : [block];
 }
 
-function contentOf({ content }: WireToolResult): readonly WireResultContent[] {
-  return Array.isArray(content) ? content : [];
+function insideOf(block: WireKnownBlock): readonly WireResultContent[] {
+  const inside = block.type === 'tool_result' ? block.content : block.type === 'document' && block.source.type === 'content' ? block.source.content : undefined;
+  return Array.isArray(inside) ? inside : [];
 }

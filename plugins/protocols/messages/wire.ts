@@ -21,7 +21,11 @@ const image = z.looseObject({
   source: z.discriminatedUnion('type', [imageData, urlSource, fileSource]),
   cache_control: cacheControl,
 });
-const documentContent = z.union([z.string(), z.array(z.looseObject({ type: z.string() }))], 'a string, or an array of blocks');
+const knownTypes = new Set(['text', 'image', 'document', 'search_result', 'thinking', 'redacted_thinking', 'tool_use', 'tool_result']);
+/** What a vendor's own tools and betas put between the others. */
+const otherBlock = z.looseObject({ type: z.string().refine((type) => !knownTypes.has(type), { abort: true, message: 'a known block' }) });
+
+const documentContent = z.union([z.string(), z.array(z.union([z.discriminatedUnion('type', [text, image]), otherBlock]))], 'a string, or an array of blocks');
 const document = z.looseObject({
   type: z.literal('document'),
   source: z.discriminatedUnion('type', [
@@ -52,10 +56,6 @@ const toolUse = z.looseObject({
   input: anyObject,
   cache_control: cacheControl,
 });
-
-const knownTypes = new Set(['text', 'image', 'document', 'search_result', 'thinking', 'redacted_thinking', 'tool_use', 'tool_result']);
-/** What a vendor's own tools and betas put between the others. */
-const otherBlock = z.looseObject({ type: z.string().refine((type) => !knownTypes.has(type), { abort: true, message: 'a known block' }) });
 
 const resultContent = z.union([z.discriminatedUnion('type', [text, image, document, searchResult]), otherBlock]);
 const toolResult = z.looseObject({
