@@ -1,4 +1,7 @@
 /** Gemini and Claude on Vertex through a whole gateway, before a fake that checks who signs in and how. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { googleVertex } from '../../plugins/providers/google-vertex.ts';
 import { startSignIn, type SignIn } from '../support/cloud/google-sign-in.ts';
@@ -149,6 +152,21 @@ describe('a token', () => {
     await other.gateway.ended(1);
     await other.close();
     for (const told of [text, ...other.gateway.log]) expect(told).not.toMatch(/PRIVATE KEY|eyJ|ya29/);
+  });
+});
+
+describe('without a key in the configuration', () => {
+  it('the file signs in that GOOGLE_APPLICATION_CREDENTIALS names', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'tollgate-'));
+    writeFileSync(join(folder, 'key.json'), JSON.stringify(signIn.account));
+    vi.stubEnv('GOOGLE_APPLICATION_CREDENTIALS', join(folder, 'key.json'));
+    const other = await openCloudHouse(googleVertex({ project: 'house', location: 'europe-west1', baseUrl: cloud.origin }));
+    const before = signIn.given;
+    expect((await other.post(`${geminiPath}:generateContent`, gemini)).status).toBe(200);
+    expect(signIn.given).toBe(before + 1);
+    await other.close();
+    vi.unstubAllEnvs();
+    rmSync(folder, { recursive: true });
   });
 });
 
