@@ -68,6 +68,8 @@ export interface Holder {
 export async function startHolder(url: string): Promise<Holder> {
   const client = new Client({ connectionString: url });
   await client.connect();
+  // Of two that wait for each other the database ends the one that looks first: that is never to be this one.
+  await client.query("SET deadlock_timeout = '60s'");
   await client.query('BEGIN');
   return {
     async take(name) {
