@@ -1,8 +1,14 @@
 /** Fields that stand alike in both of OpenAI's protocols, have no canonical name, and go from one to the other as they are. */
-import type { CanonicalRequest } from '../../core/index.ts';
+import type { CanonicalRequest, Model } from '../../core/index.ts';
 import type { Fields } from './vendor-bag.ts';
 
-export const openaiFields: ReadonlySet<string> = new Set(['safety_identifier', 'prompt_cache_retention', 'prompt_cache_options', 'moderation']);
+const fields: ReadonlySet<string> = new Set(['safety_identifier', 'prompt_cache_retention', 'moderation']);
+const cacheFields: ReadonlySet<string> = new Set([...fields, 'prompt_cache_options']);
+
+/** Those that a model takes: some have no say in what is cached. */
+export function openaiFieldsFor({ capabilities }: Model): ReadonlySet<string> {
+  return capabilities.cacheMarks ? cacheFields : fields;
+}
 
 /** Whether the user was named as a safety identifier; on the sibling wire, where it is one. */
 export function saysSafety({ form = {} }: CanonicalRequest, protocols: readonly string[]): boolean {
@@ -10,6 +16,6 @@ export function saysSafety({ form = {} }: CanonicalRequest, protocols: readonly 
 }
 
 /** Those of a request that was read in the protocol `from`. */
-export function openaiFieldsOf({ vendor }: CanonicalRequest, from: string): Fields {
-  return Object.fromEntries(Object.entries(vendor?.[from] ?? {}).filter(([name, value]) => openaiFields.has(name) && value !== null));
+export function openaiFieldsOf({ vendor }: CanonicalRequest, from: string, known: ReadonlySet<string>): Fields {
+  return Object.fromEntries(Object.entries(vendor?.[from] ?? {}).filter(([name, value]) => known.has(name) && value !== null));
 }

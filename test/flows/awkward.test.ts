@@ -63,6 +63,10 @@ const fitted: Readonly<Record<string, Case>> = {
     client: 'messages', body: { max_tokens: 100, ...hi, tools: [{ name: 'look', strict: true, input_schema: { type: 'object', properties: { town: { type: 'string' } }, additionalProperties: false } }] },
     lost: { 'chat-completions': 'tools[0].strict', responses: 'tools[0].strict', 'generate-content': 'tools[0].strict' },
   },
+  'an answer in a strict schema that leaves something open': {
+    client: 'chat-completions', body: { ...hi, response_format: { type: 'json_schema', json_schema: { name: 'town', strict: true, schema: { type: 'object', properties: { town: { type: 'string' } } } } } },
+    lost: { responses: 'response_format.strict' },
+  },
   'a user of many letters': { client: 'chat-completions', body: { ...hi, user: 'u'.repeat(300) }, lost: { messages: 'user', 'generate-content': 'user' } },
   'JSON that no message speaks of': {
     client: 'generate-content', body: { contents: [{ role: 'user', parts: [{ text: 'Two herbs.' }] }], generationConfig: { responseMimeType: 'application/json' } },

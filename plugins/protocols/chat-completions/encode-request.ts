@@ -7,8 +7,9 @@ import { fitLimit } from '../../shared/fit-limit.ts';
 import { foreignFields } from '../../shared/foreign-fields.ts';
 import { noteLosses } from '../../shared/losses.ts';
 import { jsonMessage } from '../../shared/json-mode.ts';
+import { fitStrict } from '../../shared/object-schema.ts';
 import { loseSettings } from '../../shared/image-settings.ts';
-import { openaiFields, openaiFieldsOf, saysSafety } from '../../shared/openai-fields.ts';
+import { openaiFieldsFor, openaiFieldsOf, saysSafety } from '../../shared/openai-fields.ts';
 import { effortFor, nearestEffort } from '../../shared/reasoning-effort.ts';
 import { overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
@@ -36,10 +37,10 @@ export function encodeRequest(request: CanonicalRequest, model: Model, outputLim
     model,
     lose,
   };
-  const siblings = capabilities.chatExtras;
+  const alike = capabilities.chatExtras ? openaiFieldsFor(model) : undefined;
   const limit = fitLimit(outputLimit ?? request.outputLimit, model, encoding);
   const { sent, watched } = splitStops(request, model);
-  const body = overlay(fitting(siblings ? { ...openaiFieldsOf(request, 'responses'), ...bag.fields(request) } : bag.fields(request), model, encoding), {
+  const body = overlay(fitting(alike ? { ...openaiFieldsOf(request, 'responses', alike), ...bag.fields(request) } : bag.fields(request), model, encoding), {
     model: model.upstream,
     messages: [...(capabilities.structuredOutput ? jsonMessage(request, encoding) : []), ...encodeMessages(request.turns, encoding)],
     ...encodeStream(request),
@@ -54,7 +55,7 @@ export function encodeRequest(request: CanonicalRequest, model: Model, outputLim
     ...encodeExtras(request, encoding),
   });
   loseSettings(request.image, [], encoding.lose);
-  return { body, losses: [...losses, ...foreignFields(request, protocolName, siblings ? openaiFields : undefined)], stops: watched };
+  return { body, losses: [...losses, ...foreignFields(request, protocolName, alike)], stops: watched };
 }
 
 function encodeStream(request: CanonicalRequest): Fields {
@@ -149,7 +150,7 @@ function restoreReasoning({ effort, budget, display }: NonNullable<CanonicalRequ
   };
 }
 
-function encodeFormat({ format }: CanonicalRequest, { capabilities }: Model, { lose }: Encoding): Fields | undefined {
+function encodeFormat({ format }: CanonicalRequest, { capabilities }: Model, { own, lose }: Encoding): Fields | undefined {
   if (!format || format.type === 'text') return format && { type: 'text' };
   if (!capabilities.structuredOutput) {
     lose('format', 'the model has no structured output', 'model');
@@ -157,7 +158,8 @@ function encodeFormat({ format }: CanonicalRequest, { capabilities }: Model, { l
   }
   if (format.type === 'json') return { type: 'json_object' };
   const { name = 'answer', description, schema, strict } = format;
-  return { type: 'json_schema', json_schema: overlay(bag.fields(format), { name, description, schema, strict }) };
+  const kept = own ? strict : fitStrict(format, schema, 'format', lose);
+  return { type: 'json_schema', json_schema: overlay(bag.fields(format), { name, description, schema, strict: kept }) };
 }
 
 /** Fields that only some vendors know, and others refuse. */

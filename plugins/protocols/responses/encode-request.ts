@@ -10,7 +10,8 @@ import { fitLimit } from '../../shared/fit-limit.ts';
 import { foreignFields } from '../../shared/foreign-fields.ts';
 import { jsonMessage } from '../../shared/json-mode.ts';
 import { noteLosses } from '../../shared/losses.ts';
-import { openaiFields, openaiFieldsOf, saysSafety } from '../../shared/openai-fields.ts';
+import { fitStrict } from '../../shared/object-schema.ts';
+import { openaiFieldsFor, openaiFieldsOf, saysSafety } from '../../shared/openai-fields.ts';
 import { effortFor, nearestEffort } from '../../shared/reasoning-effort.ts';
 import { overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
@@ -33,8 +34,8 @@ export function encodeRequest(asked: CanonicalRequest, model: Model, outputLimit
     customCalls: customCallsOf(request.turns),
     lose,
   };
-  const siblings = encoding.owner === nativeVendor;
-  const body = overlay(siblings ? { ...openaiFieldsOf(request, 'chat-completions'), ...bag.fields(request) } : bag.fields(request), {
+  const alike = encoding.owner === nativeVendor ? openaiFieldsFor(model) : undefined;
+  const body = overlay(alike ? { ...openaiFieldsOf(request, 'chat-completions', alike), ...bag.fields(request) } : bag.fields(request), {
     model: model.upstream,
     ...encodeConversation(request, encoding),
     stream: request.stream ? true : form.includes('stream-false') ? false : undefined,
@@ -47,7 +48,7 @@ export function encodeRequest(asked: CanonicalRequest, model: Model, outputLimit
     ...encodeState(request, encoding),
   });
   loseSettings(request.image, [], lose);
-  return { body, losses: [...losses, ...foreignFields(request, protocolName, siblings ? openaiFields : undefined)], stops: request.stop ?? [] };
+  return { body, losses: [...losses, ...foreignFields(request, protocolName, alike)], stops: request.stop ?? [] };
 }
 
 function encodeConversation(request: CanonicalRequest, encoding: Encoding): Fields {
@@ -120,7 +121,7 @@ function encodeText(request: CanonicalRequest, encoding: Encoding): Fields | und
   return Object.values(fields).some((value) => value !== undefined) || bag.form(request).includes('text') ? fields : undefined;
 }
 
-function encodeFormat(request: CanonicalRequest, { model, lose }: Encoding): Fields | undefined {
+function encodeFormat(request: CanonicalRequest, { own, model, lose }: Encoding): Fields | undefined {
   const { format } = request;
   if (!format || format.type === 'text') return format && { type: 'text' };
   if (!model.capabilities.structuredOutput) {
@@ -129,7 +130,7 @@ function encodeFormat(request: CanonicalRequest, { model, lose }: Encoding): Fie
   }
   if (format.type === 'json') return { type: 'json_object' };
   const { name = 'answer', description, schema, strict } = format;
-  return overlay(bag.fields(format), { type: 'json_schema', name, description, schema, strict });
+  return overlay(bag.fields(format), { type: 'json_schema', name, description, schema, strict: own ? strict : fitStrict(format, schema, 'format', lose) });
 }
 
 /** The tiers of this wire, and the names other wires have for them. */

@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+import { fitStrict, objectSchema, schemaAt } from '../../plugins/shared/object-schema.ts';
+
+function fitted(schema: unknown): { readonly schema: unknown; readonly reasons: number } {
+  const reasons: string[] = [];
+  return { schema: objectSchema(schema, (reason) => reasons.push(reason)), reasons: reasons.length };
+}
+
+const text = { type: 'string' };
+
+describe('the schema of a tool', () => {
+  it('stays as it is where its root is plainly an object\'s', () => {
+    const plain = { type: 'object', properties: { a: { anyOf: [text] } } };
+    expect(fitted(plain).schema).toBe(plain);
+  });
+
+  it.each([
+    ['nothing', undefined, { type: 'object', properties: {} }, 0],
+    ['no type', { properties: { a: text } }, { type: 'object', properties: { a: text } }, 0],
+    ['several types', { type: ['object', 'null'], properties: {} }, { type: 'object', properties: {} }, 1],
+    ['a reference', { $ref: '#/$defs/a', $defs: { a: { type: 'object', properties: { a: text } } } }, { type: 'object', properties: { a: text }, $defs: { a: { type: 'object', properties: { a: text } } } }, 0],
+    ['a reference to itself', { $ref: '#' }, { type: 'object', properties: {} }, 0],
+    ['a reference to nowhere', { $ref: '#/%zz/a' }, { type: 'object', properties: {} }, 0],
+    ['a choice', { anyOf: [{ properties: { a: text, b: text }, required: ['a', 'b'] }, { properties: { a: text }, required: ['a'] }] }, { type: 'object', properties: { a: text, b: text }, required: ['a'] }, 1],
+    ['a choice of what is required', { type: 'object', properties: { a: text }, oneOf: [{ required: ['a'] }, {}] }, { type: 'object', properties: { a: text } }, 1],
+    ['all of several', { allOf: [{ properties: { a: text }, required: ['a'] }, { properties: { b: text }, required: ['b'] }] }, { type: 'object', properties: { a: text, b: text }, required: ['a', 'b'] }, 1],
+    ['a closed one beside a choice', { type: 'object', additionalProperties: false, anyOf: [{ properties: { a: text } }] }, { type: 'object', properties: { a: text } }, 1],
+  ])('with %s becomes an object\'s', (_, schema, expected, reasons) => {
+    expect(fitted(schema)).toEqual({ schema: expected, reasons });
+  });
+
+  it('is looked into by pointers, never beyond its own members', () => {
+    expect(schemaAt({ 'a/b': { '%': 1 } }, '#/a~1b/%25')).toBe(1);
+    expect(schemaAt({}, '#/constructor')).toBeUndefined();
+    expect(schemaAt({}, 'https://example.com/schema')).toBeUndefined();
+  });
+});
+
+describe('a strict tool', () => {
+  const closed = (properties: object, required: readonly string[]): object => ({ type: 'object', properties, required, additionalProperties: false });
+
+  it.each([
+    [closed({ a: text }, ['a']), true],
+    [closed({ a: text }, []), undefined],
+    [{ type: 'object', properties: {} }, undefined],
+    [closed({ a: { type: 'array', items: { type: 'object' } } }, ['a']), undefined],
+  ])('with %j is %s', (schema, strict) => {
+    const lost: string[] = [];
+    expect(fitStrict({ strict: true }, schema, 'tools[0]', (path) => lost.push(path))).toBe(strict);
+    expect(lost).toEqual(strict ? [] : ['tools[0].strict']);
+  });
+});
