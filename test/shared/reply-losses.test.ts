@@ -35,7 +35,7 @@ const rows: readonly [vendor: Wire, name: string, lost: Partial<Record<Wire, str
   ['chat-completions', 'parallel-tool-calls', {}],
   ['chat-completions', 'candidates', { responses: ['candidates[1]'], messages: ['candidates[1]'] }],
   ['chat-completions', 'citations', {}],
-  ['chat-completions', 'media-output', { responses: ['audio'], messages: ['audio', 'image'] }],
+  ['chat-completions', 'media-output', { responses: ['audio'], messages: ['audio', 'image'], 'generate-content': ['audio.transcript'] }],
   ['responses', 'web-search', { 'chat-completions': ['annotations.file', 'server-tool'], messages: ['annotations.file', 'server-tool'], 'generate-content': ['annotations', 'server-tool'] }],
   ['responses', 'logprobs', { messages: ['logprobs'] }],
   ['messages', 'web-search', { 'chat-completions': ['server-tool'], responses: ['server-tool'], 'generate-content': ['server-tool'] }],
