@@ -89,7 +89,7 @@ describe('the admin API', () => {
     const { key, id } = made.parse(body);
     expect(await statusOf(key)).toBe(200);
     const listed = await admin('GET', '/keys?account=acme');
-    expect(listed).toMatchObject({ body: { data: [{ id, name: 'laptop', lastFour: key.slice(-4), limits: { spendCap: null, models: null, expires: null } }] } });
+    expect(listed).toMatchObject({ body: { data: [{ id, name: 'laptop', lastFour: key.slice(-4), limits: { spendCap: null, models: null, expires: null, callsPerMinute: null } }] } });
     expect(JSON.stringify(listed)).not.toContain(key);
     expect(await admin('GET', `/keys/${key.slice(-4)}`)).toMatchObject({ body: { id } });
   });
@@ -194,6 +194,18 @@ describe('limits of a key', () => {
   });
 });
 
+describe('the rate of a key', () => {
+  it('is held call by call, says when to come again, and changes without a restart', async () => {
+    const { key, id } = await newKey({ account: 'acme', limits: { callsPerMinute: 2 } });
+    const answers = [await call(key), await call(key), await call(key)];
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 429]);
+    expect(Number(answers[2]?.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(await answers[2]?.json()).toMatchObject({ error: { message: `The API key ${id} may make 2 calls a minute, and has.` } });
+    await admin('PATCH', `/keys/${id}`, { limits: { callsPerMinute: null } });
+    await expect.poll(() => statusOf(key), soon).toBe(200);
+  });
+});
+
 describe('a second process on the same ledger', () => {
   let second: RunningGateway;
   beforeAll(async () => {
@@ -257,8 +269,8 @@ describe('the command line beside it', () => {
     expect(await verb('credit', 'add', 'gamma', '3', '--kind', 'bonus', '--reference', 'welcome-gamma')).toMatchObject({ status: 'already_credited', total: '3' });
     const { key, id } = made.parse(await verb('keys', 'create', '--account', 'gamma', '--name', 'cli', '--spend-cap', '2', '--models', 'demo/echo,openai/*'));
     expect(await statusOf(key)).toBe(200);
-    expect(await verb('keys', 'limit', id, '--models', 'none', '--expires', '2030-01-01')).toMatchObject({
-      limits: { spendCap: '2', models: null, expires: '2030-01-01T00:00:00.000Z' },
+    expect(await verb('keys', 'limit', id, '--models', 'none', '--expires', '2030-01-01', '--calls-per-minute', '3')).toMatchObject({
+      limits: { spendCap: '2', models: null, expires: '2030-01-01T00:00:00.000Z', callsPerMinute: 3 },
     });
     expect(await verb('keys', 'list', '--account', 'gamma')).toMatchObject([{ id, name: 'cli', account: 'gamma' }]);
     expect(await verb('usage', '--key', id, '--by', 'model')).toMatchObject([{ model: 'demo/echo', calls: 1 }]);

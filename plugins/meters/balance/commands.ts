@@ -26,13 +26,18 @@ function numeric(text: string | boolean | undefined): unknown {
 }
 
 /** `none` takes a limit away; a limit that is not stated stays. */
-function limitsOf({ spendCap, models, expires }: Options): Record<string, unknown> {
-  const stated = { spendCap, models: typeof models === 'string' && models !== 'none' ? models.split(',') : models, expires };
+function limitsOf({ spendCap, models, expires, callsPerMinute }: Options): Record<string, unknown> {
+  const stated = { spendCap, models: typeof models === 'string' && models !== 'none' ? models.split(',') : models, expires, callsPerMinute: numeric(callsPerMinute) };
   return Object.fromEntries(Object.entries(stated).flatMap(([name, value]) => (value === undefined ? [] : [[name, value === 'none' ? null : value]])));
 }
 
-function limitsText({ spendCap, models, expires }: ShownKey['limits']): string {
-  const told = [spendCap !== null && `at most ${spendCap} USD`, models !== null && `only ${models.join(', ')}`, expires !== null && `until ${expires}`];
+function limitsText({ spendCap, models, expires, callsPerMinute }: ShownKey['limits']): string {
+  const told = [
+    spendCap !== null && `at most ${spendCap} USD`,
+    models !== null && `only ${models.join(', ')}`,
+    expires !== null && `until ${expires}`,
+    callsPerMinute !== null && `${callsPerMinute} calls a minute`,
+  ];
   return told.filter((each) => each !== false).join('; ');
 }
 
@@ -58,6 +63,7 @@ const limitOptions: readonly CommandOption[] = [
   { flags: '--spend-cap <usd>', description: 'what it may spend in all ("none" takes the limit away, here and below)' },
   { flags: '--models <ids>', description: 'the models it may call, with commas between; <owner>/* is all of an owner' },
   { flags: '--expires <time>', description: 'from when on it is refused: 2027-01-31, or 2027-01-31T09:30:00Z' },
+  { flags: '--calls-per-minute <count>', description: 'how many calls it may make in a minute, in each process' },
 ];
 
 const createKeyWork: Work = async (store, _, { account, name, credit, operator, ...limits }) => {

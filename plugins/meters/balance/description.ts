@@ -35,7 +35,7 @@ const key = z
     account: z.string().nullable(),
     disabled: z.boolean(),
     created: time,
-    limits: z.object({ spendCap: usd.nullable(), models: z.array(z.string()).nullable(), expires: time.nullable() }),
+    limits: z.object({ spendCap: usd.nullable(), models: z.array(z.string()).nullable(), expires: time.nullable(), callsPerMinute: z.int().nullable() }),
     used: usd,
     pending: usd,
     rotatedTo: z.string().nullable(),

@@ -12,6 +12,7 @@ import { ledgerExamination } from './examination.ts';
 import { makeFirstKey } from './first-key.ts';
 import { claimOf, claimRefusal, idempotencyOptions, keepSwept, replayOf } from './idempotency.ts';
 import { withinModels } from './key-limits.ts';
+import { KeyRates } from './key-rate.ts';
 import { createKeyring } from './keyring.ts';
 import { Keeper } from './keeper.ts';
 import { ledgerMetrics } from './metrics.ts';
@@ -56,6 +57,7 @@ export const balance = definePlugin({
     const metrics = ledgerMetrics(host.metrics);
     const times = { lease: lease * 1000, longestCall: longestCall * 3_600_000, auditEvery: auditEvery * 1000 };
     const prices = new PriceBook();
+    const rates = new KeyRates();
     const reserved = new Set<string>();
     let opened: Keeper | undefined;
     let sweeping: NodeJS.Timeout | undefined;
@@ -97,6 +99,7 @@ export const balance = definePlugin({
     });
 
     hooks.authorize.tapPromise('balance', async (granted, planned) => {
+      await rates.take(planned.principal);
       const grant = withinModels(granted, planned.principal);
       if (planned.operation === 'count') return grant;
       const { account, key } = planned.principal;

@@ -26,7 +26,7 @@ export const rotationOrder = z.strictObject({
 
 /** A key as it is shown: never its secret, nor its hash. */
 export function shownKey(key: KeyRecord) {
-  const { id, lastFour, name, kind, account = null, disabled, created, spendCap, models, expires, used, pending, rotatedTo = null } = key;
+  const { id, lastFour, name, kind, account = null, disabled, created, spendCap, models, expires, callsPerMinute = null, used, pending, rotatedTo = null } = key;
   return {
     id, lastFour, name, kind, account, disabled,
     created: new Date(created).toISOString(),
@@ -34,6 +34,7 @@ export function shownKey(key: KeyRecord) {
       spendCap: spendCap === undefined ? null : formatUsd(spendCap),
       models: models ?? null,
       expires: expires === undefined ? null : new Date(expires).toISOString(),
+      callsPerMinute,
     },
     used: formatUsd(used),
     pending: formatUsd(pending),
@@ -55,8 +56,9 @@ export async function findKey(store: Store, wanted: string): Promise<ShownKey> {
 export async function createKey(store: Store, { account, kind, name, limits: stated, credit }: z.output<typeof keyOrder>): Promise<ShownKey & { readonly key: string }> {
   if ((account === undefined) !== (kind === 'operator')) throw new GatewayError('invalid_request', 'a user key has an account, and an operator key has none', { param: 'account' });
   if (account !== undefined) await store.createAccount({ name: account, at: Date.now() });
-  const { spendCap, models, expires } = stated;
-  const made = await issueKey(store, { account, name, spendCap: spendCap ?? undefined, models: models ?? undefined, expires: expires ?? undefined });
+  const { spendCap, models, expires, callsPerMinute } = stated;
+  const limited = { spendCap: spendCap ?? undefined, models: models ?? undefined, expires: expires ?? undefined, callsPerMinute: callsPerMinute ?? undefined };
+  const made = await issueKey(store, { account, name, ...limited });
   if (!made) throw new GatewayError('not_found', `there is no account "${account}" to make a key for`);
   if (credit !== undefined && account !== undefined) await addCredit(store, { account, amount: credit, kind: 'top-up' });
   return { key: made.secret, ...(await findKey(store, made.id)) };
