@@ -271,6 +271,15 @@ describe('a reply that is too long to be kept', () => {
     expect(again.text).not.toContain('[DONE]');
     expect(calls()).toBe(1);
   });
+
+  it('ends a retry of responses under the id of its reply, with the number that comes next', async () => {
+    house.vendor.script(upstream, { text: Array.from({ length: 1000 }, (_, index) => `word ${index} `) });
+    await send(families.responses(true));
+    const { text } = await send(families.responses(true));
+    const events = [...text.matchAll(/^data: (\{.*\})$/gm)].map(([, data = '']) => JSON.parse(data));
+    expect(events.map(({ sequence_number: number }) => number)).toEqual(events.map((_, index) => index));
+    expect(events.at(-1)).toMatchObject({ type: 'response.failed', response: { id: events[0].response.id } });
+  });
 });
 
 describe('a form', () => {

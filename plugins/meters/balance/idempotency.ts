@@ -78,8 +78,15 @@ export async function replayOf(parsed: Parsed, claim: Claim, store: Store): Prom
   return {
     status: outcome.status,
     headers: { ...Object.fromEntries(headers), 'idempotent-replayed': 'true' },
-    body: outcome.whole ? outcome.body : Buffer.concat([outcome.body, Buffer.from(parsed.protocol.client.encodeStreamError(lost(held), parsed.call, outcome.body.length > 0))]),
+    body: outcome.whole ? outcome.body : withError(outcome.body, lost(held), parsed),
   };
+}
+
+/** The part that was kept, and the error that goes on from it; it was kept by whole frames. */
+function withError(body: Uint8Array, error: GatewayError, { protocol, call }: Parsed): Uint8Array {
+  const kept = Buffer.from(body);
+  const text = kept.toString('utf8');
+  return Buffer.concat([kept, Buffer.from(protocol.client.encodeStreamError(error, call, kept.length > 0, { first: text, last: text }))]);
 }
 
 function lost({ call }: ClaimRecord): GatewayError {
