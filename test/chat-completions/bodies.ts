@@ -1,10 +1,7 @@
 /** What the tests of this protocol know of its bodies: a model that takes one, and how one is to arrive there. */
 import { checkModel, type ClientCall, type Model, type ModelFacts } from '../../core/index.ts';
 import { protocol } from '../../plugins/protocols/chat-completions/index.ts';
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
+import { isObject } from '../support/json.ts';
 
 /** A model that can do everything, but for what is said otherwise. */
 export function modelWith({ capabilities, ...facts }: Partial<ModelFacts> = {}): Model {

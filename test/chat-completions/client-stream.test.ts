@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { GatewayError, type CanonicalEvent } from '../../core/index.ts';
 import { protocol } from '../../plugins/protocols/chat-completions/index.ts';
 import { seal } from '../../plugins/shared/envelope.ts';
-import { callWith, isObject } from './bodies.ts';
+import { callWith } from './bodies.ts';
+import { isObject } from '../support/json.ts';
 
 const { client } = protocol;
 

@@ -3,7 +3,8 @@ import type { CanonicalEvent, CanonicalRequest, ClientCall, Model, Opaque, Turn 
 import { clientPath } from '../../core/loss.ts';
 import { protocol } from '../../plugins/protocols/chat-completions/index.ts';
 import { envelopeMark } from '../../plugins/shared/envelope.ts';
-import { callWith, isObject, modelWith } from './bodies.ts';
+import { callWith, modelWith } from './bodies.ts';
+import { isObject } from '../support/json.ts';
 
 const user: Turn = { role: 'user', blocks: [{ type: 'text', text: 'Ahoy' }] };
 

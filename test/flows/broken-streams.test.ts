@@ -11,10 +11,11 @@ import { responses } from '../../plugins/protocols/responses/index.ts';
 import { fold, decodeAll, readStream } from '../contract/replies.ts';
 import { families, readCall, wires, type Wire } from '../support/families.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { dataOf, isObject, type Json } from '../support/listen.ts';
+import { dataOf } from '../support/listen.ts';
 import { addressOf, modelOf, openQuartet } from '../support/quartet.ts';
 import { openDoor, tappedVendor } from '../support/tapped-vendor.ts';
 import { least } from '../matrix/spelling.ts';
+import { isObject, type Json } from '../support/json.ts';
 
 const cases: Readonly<Record<Wire, readonly string[]>> = {
   'chat-completions': ['text', 'parallel-tool-calls'],

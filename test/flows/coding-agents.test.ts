@@ -7,8 +7,9 @@ import { once } from 'node:events';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { answered, kept, said, told, type Entry } from '../support/continuing.ts';
-import { dataOf, hear, isObject, objects, wholeOf } from '../support/listen.ts';
+import { dataOf, hear, objects, wholeOf } from '../support/listen.ts';
 import { modelOf, openQuartet, wires, type Crossing, type Quartet, type Wire } from '../support/quartet.ts';
+import { isObject } from '../support/json.ts';
 
 let quartet: Quartet;
 beforeAll(async () => {

@@ -5,10 +5,11 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { answered, kept, said, told, type Entry } from '../support/continuing.ts';
-import { hear, wholeOf, type Json } from '../support/listen.ts';
+import { hear, wholeOf } from '../support/listen.ts';
 import { modelOf, openQuartet, wires, type Kind, type Quartet, type Wire } from '../support/quartet.ts';
 import type { Scenario } from '../support/vendor/scenario.ts';
 import { chart, offering, tide } from '../matrix/spelling.ts';
+import type { Json } from '../support/json.ts';
 
 let quartet: Quartet;
 beforeAll(async () => {

@@ -4,10 +4,6 @@ import { protocolAt } from '../../plugins/protocols/generate-content/index.ts';
 
 export const protocol = protocolAt('/beta');
 
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /** A Gemini that can do everything, but for what is said otherwise. */
 export function modelWith({ capabilities, ...facts }: Partial<ModelFacts> = {}): Model {
   return checkModel({

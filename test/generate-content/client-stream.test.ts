@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { GatewayError, type CanonicalEvent, type ClientCall } from '../../core/index.ts';
 import { unseal } from '../../plugins/shared/envelope.ts';
-import { callWith, isObject, matchOf, protocol } from './bodies.ts';
+import { callWith, matchOf, protocol } from './bodies.ts';
+import { isObject } from '../support/json.ts';
 
 const { client } = protocol;
 const start: CanonicalEvent = { type: 'response-start' };

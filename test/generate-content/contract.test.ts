@@ -1,6 +1,7 @@
 import { testProtocol } from '../contract/protocol.ts';
 import { replyEvents, requestBody } from './arbitrary.ts';
-import { callWith, isObject, matchOf, modelWith, older, protocol, smallest } from './bodies.ts';
+import { callWith, matchOf, modelWith, older, protocol, smallest } from './bodies.ts';
+import { isObject } from '../support/json.ts';
 
 testProtocol({
   protocol,

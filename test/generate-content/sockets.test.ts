@@ -7,7 +7,7 @@ import { googleApiKey } from '../../plugins/auth/google-api-key.ts';
 import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
 import { google } from '../../plugins/providers/google.ts';
 import { openHouse, type House } from '../support/house.ts';
-import { isObject } from './bodies.ts';
+import { isObject } from '../support/json.ts';
 
 interface Asked {
   readonly path: string;

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { Block, CanonicalRequest, Model, Turn } from '../../core/index.ts';
 import { clientPath } from '../../core/loss.ts';
 import { seal } from '../../plugins/shared/envelope.ts';
-import { callWith, isObject, modelWith, older, protocol } from './bodies.ts';
+import { callWith, modelWith, older, protocol } from './bodies.ts';
+import { isObject } from '../support/json.ts';
 
 const user: Turn = { role: 'user', blocks: [{ type: 'text', text: 'Ahoy' }] };
 const gemma = modelWith({ id: 'google/gemma-3', upstream: 'gemma-3-27b', capabilities: { reasoning: { style: 'none' }, tools: false } });

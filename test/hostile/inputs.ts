@@ -19,6 +19,7 @@ import { demo } from '../../plugins/providers/demo.ts';
 import { preferences } from '../../plugins/routing/preferences.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { tappedVendor } from '../support/tapped-vendor.ts';
+import { isObject } from '../support/json.ts';
 
 const echo = 'demo/echo';
 const painter = 'demo/painter';
@@ -162,10 +163,6 @@ export interface HostileHouse {
 }
 
 const statuses = new Set([200, 400, 402, 403, 404, 409, 413, 415, 422, 429, 501]);
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 /** Whether an error is in the words of the family. */
 function isSaid(words: Words, body: unknown): boolean {

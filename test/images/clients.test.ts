@@ -2,8 +2,9 @@
 import { GoogleGenAI } from '@google/genai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { pixel } from '../support/vendor/images.ts';
-import { dataOf, isObject } from '../support/listen.ts';
+import { dataOf } from '../support/listen.ts';
 import { openGallery, pngBytes, type Gallery } from './gallery.ts';
+import { isObject } from '../support/json.ts';
 
 let gallery: Gallery;
 beforeAll(async () => void (gallery = await openGallery()));

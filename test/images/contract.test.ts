@@ -1,6 +1,6 @@
 import { testProtocol } from '../contract/protocol.ts';
-import { isObject } from '../support/listen.ts';
 import { modelOf, protocol } from './bodies.ts';
+import { isObject } from '../support/json.ts';
 
 testProtocol({
   protocol,

@@ -3,10 +3,9 @@
  * does, and how each client is shown it. A protocol that is not named has no word for it.
  */
 import type { Kind, Quartet } from '../support/quartet.ts';
-import type { Json } from '../support/listen.ts';
-import { isObject } from '../support/listen.ts';
 import type { Wire } from '../support/replaying-vendor.ts';
 import type { Scenario } from '../support/vendor/scenario.ts';
+import { isObject, type Json } from '../support/json.ts';
 
 export type Check = (body: Json) => boolean;
 export type ByWire<Value> = Readonly<Partial<Record<Wire, Value>>>;

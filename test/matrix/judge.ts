@@ -2,7 +2,8 @@
 import type { Capability } from './capability.ts';
 import { least } from './spelling.ts';
 import { modelOf, type Crossing, type Quartet, type Wire } from '../support/quartet.ts';
-import { wholeOf, type Json } from '../support/listen.ts';
+import { wholeOf } from '../support/listen.ts';
+import type { Json } from '../support/json.ts';
 
 /** From the best to the worst. */
 export const outcomes = ['works', 'approximated', 'lost', 'refused'] as const;

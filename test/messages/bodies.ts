@@ -1,13 +1,10 @@
 /** What the tests of this protocol know of its bodies: a model that takes one, and how one is to arrive there. */
 import { checkModel, requestSchema, type CanonicalRequest, type ClientCall, type Loss, type Model, type ModelFacts } from '../../core/index.ts';
 import { protocolAt } from '../../plugins/protocols/messages/index.ts';
+import { isObject } from '../support/json.ts';
 
 export const protocol = protocolAt('/alpha');
 export const version = { 'anthropic-version': '2023-06-01' };
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 /** A model that can do everything, but for what is said otherwise. */
 export function modelWith({ capabilities, ...facts }: Partial<ModelFacts> = {}): Model {

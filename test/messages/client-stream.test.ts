@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { CanonicalEvent, Opaque } from '../../core/index.ts';
 import { readStream } from '../contract/replies.ts';
-import { callWith, isObject, modelWith, protocol } from './bodies.ts';
+import { callWith, modelWith, protocol } from './bodies.ts';
+import { isObject } from '../support/json.ts';
 
 const { client } = protocol;
 const context = { id: 'k7', model: 'openai/gpt-5.5', created: 1_790_000_000, call: callWith() };

@@ -3,7 +3,8 @@ import Anthropic from '@anthropic-ai/sdk';
 import { describe, expect, it } from 'vitest';
 import { GatewayError, type CanonicalEvent, type ClientCall } from '../../core/index.ts';
 import { decodeAll, fold, readStream } from '../contract/replies.ts';
-import { callWith, isObject, protocol } from './bodies.ts';
+import { callWith, protocol } from './bodies.ts';
+import { isObject } from '../support/json.ts';
 
 const golden = new URL('../golden/messages/', import.meta.url);
 const cases = readdirSync(golden).filter((name) => existsSync(new URL(`${name}/reply.sse`, golden)));

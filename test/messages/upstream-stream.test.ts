@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { CanonicalEvent, ClientCall, Tool } from '../../core/index.ts';
 import { decodeAll, fold, type Folded } from '../contract/replies.ts';
-import { callWith, isObject, modelWith, protocol } from './bodies.ts';
+import { callWith, modelWith, protocol } from './bodies.ts';
+import { isObject } from '../support/json.ts';
 
 const { upstream } = protocol;
 

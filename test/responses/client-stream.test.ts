@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { GatewayError, type CanonicalEvent } from '../../core/index.ts';
 import { protocol } from '../../plugins/protocols/responses/index.ts';
-import { callWith, isObject } from './bodies.ts';
+import { callWith } from './bodies.ts';
+import { isObject } from '../support/json.ts';
 
 const { client } = protocol;
 

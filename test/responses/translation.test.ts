@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { CanonicalRequest, Model, Opaque, Turn } from '../../core/index.ts';
 import { clientPath } from '../../core/loss.ts';
 import { protocol } from '../../plugins/protocols/responses/index.ts';
-import { callWith, isObject, modelWith } from './bodies.ts';
+import { callWith, modelWith } from './bodies.ts';
+import { isObject } from '../support/json.ts';
 
 const user: Turn = { role: 'user', blocks: [{ type: 'text', text: 'Ahoy' }] };
 

@@ -1,6 +1,7 @@
 /** How a client of each family goes on from a reply: by sending back what it was given, as it was given, and what it has to say to it. */
-import { hear, isObject, objects, type Json, type SaidCall } from './listen.ts';
+import { hear, objects, type SaidCall } from './listen.ts';
 import type { Wire } from './replaying-vendor.ts';
+import { isObject, type Json } from './json.ts';
 
 /** One entry of a conversation in the client's own words: a message, an item, a content. */
 export type Entry = object;

@@ -4,12 +4,7 @@
  */
 import { createParser } from 'eventsource-parser';
 import type { Wire } from './replaying-vendor.ts';
-
-export type Json = Record<string, unknown>;
-
-export function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
+import { isObject, type Json } from './json.ts';
 
 export function objects(value: unknown): Json[] {
   return Array.isArray(value) ? value.filter(isObject) : [];

@@ -2,9 +2,10 @@
 import type { Capability } from '../capability.ts';
 import { least } from '../spelling.ts';
 import { addressOf, modelOf, type Crossing, type Quartet, type Wire } from '../../support/quartet.ts';
-import { dataOf, isObject, objects, type Json } from '../../support/listen.ts';
+import { dataOf, objects } from '../../support/listen.ts';
 import type { Scenario } from '../../support/vendor/scenario.ts';
 import { everywhere } from '../capability.ts';
+import { isObject, type Json } from '../../support/json.ts';
 
 /** The fields by which each family's SDK knows an error body. */
 const errorBodies: Readonly<Record<Wire, (body: Json) => boolean>> = {

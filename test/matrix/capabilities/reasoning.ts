@@ -2,8 +2,9 @@
 import { any, everywhere, has, holds, mentions, type ByWire, type Capability, type Check } from '../capability.ts';
 import { least, offering, tide, together } from '../spelling.ts';
 import { answered, kept, said, told } from '../../support/continuing.ts';
-import { hear, isObject, type Json } from '../../support/listen.ts';
+import { hear } from '../../support/listen.ts';
 import { wires, type Wire } from '../../support/replaying-vendor.ts';
+import { isObject, type Json } from '../../support/json.ts';
 
 const high: Readonly<Record<Wire, object>> = {
   'chat-completions': { reasoning_effort: 'high' },

@@ -1,8 +1,9 @@
 /** What only a reply says: why it ended, what it stands on, what it cost. */
 import { all, everywhere, has, holds, mentions, type ByWire, type Capability, type Check } from '../capability.ts';
 import { conversation } from '../spelling.ts';
-import { hear, isObject, type Json } from '../../support/listen.ts';
+import { hear } from '../../support/listen.ts';
 import { wires, type Wire } from '../../support/replaying-vendor.ts';
+import { isObject, type Json } from '../../support/json.ts';
 
 const asked = everywhere({});
 

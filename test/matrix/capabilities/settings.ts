@@ -1,7 +1,8 @@
 /** Settings of a request: sampling, limits, the form of the answer, whose call it is. */
 import { any, has, holds, mentions, type ByWire, type Capability, type Check, everywhere } from '../capability.ts';
-import { hear, objects, type Json } from '../../support/listen.ts';
+import { hear, objects } from '../../support/listen.ts';
 import { wires, type Wire } from '../../support/replaying-vendor.ts';
+import type { Json } from '../../support/json.ts';
 
 const schema = { type: 'object', properties: { at: { type: 'string' } }, required: ['at'], additionalProperties: false };
 

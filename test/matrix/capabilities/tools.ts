@@ -1,8 +1,9 @@
 /** Tools: how they are offered and chosen, how they are called, and what comes of it. */
 import { all, any, everywhere, has, holds, mentions, type ByWire, type Capability, type Check } from '../capability.ts';
 import { chart, conversation, offering, tide, together } from '../spelling.ts';
-import { hear, isObject, type Json } from '../../support/listen.ts';
+import { hear } from '../../support/listen.ts';
 import { wires, type Wire } from '../../support/replaying-vendor.ts';
+import { isObject, type Json } from '../../support/json.ts';
 
 const offered = offering(tide);
 const two = offering(tide, chart);

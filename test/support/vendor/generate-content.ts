@@ -14,13 +14,13 @@ import { requestSchema, type GeminiRequest } from './generate-content/request.ts
 import { rules } from './generate-content/rules.ts';
 import { promptDetails, total } from './generate-content/usage.ts';
 import { readBody } from './json-body.ts';
-import { isObject } from './sample.ts';
 import type { Scenario } from './scenario.ts';
 import { ScriptBook } from './script-book.ts';
 import { Seals } from './seal.ts';
 import { sendStream, sendWhole } from './sending.ts';
 import type { ReceivedRequest } from './server.ts';
 import { openStage, type Play, type PlayedCall, type Stage, type StageOptions } from './stage.ts';
+import { isObject } from '../json.ts';
 
 export { generateContentRefusals } from './generate-content/refusals.ts';
 export type { GeminiRequest } from './generate-content/request.ts';

@@ -1,5 +1,5 @@
 /** Reads a request's body as a vendor does: valid UTF-8, one JSON object, and no name twice at its top. */
-import { isObject } from './sample.ts';
+import { isObject } from '../json.ts';
 
 /** The names at the top of a JSON object, repeated ones repeated: a parser would keep the last and hide a bad splice. */
 export function topLevelNames(text: string): string[] {

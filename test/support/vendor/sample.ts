@@ -1,9 +1,7 @@
 /** An example of what a JSON Schema (or Google's part of OpenAPI's) asks for: what a model that keeps to it would write. */
-type JsonObject = Readonly<Record<string, unknown>>;
+import { isObject } from '../json.ts';
 
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
+type JsonObject = Readonly<Record<string, unknown>>;
 
 function typeOf(schema: JsonObject): string {
   const { type } = schema;

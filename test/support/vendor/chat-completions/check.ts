@@ -4,7 +4,6 @@
  */
 import type { WholeReply } from '../delivery.ts';
 import { readBody } from '../json-body.ts';
-import { isObject } from '../sample.ts';
 import { complaintOf } from './complaints.ts';
 import { conversationComplaint } from './conversation.ts';
 import { unsupportedFields, type Extensions, type ModelFacts } from './models.ts';
@@ -12,6 +11,7 @@ import { contextOverflow, modelNotFound, refuse } from './refusals.ts';
 import { given, requestSchema, type ChatRequest } from './request.ts';
 import { rules } from './rules.ts';
 import { promptTokens } from './tokens.ts';
+import { isObject } from '../../json.ts';
 
 export type Checked = { readonly request: ChatRequest; readonly facts: ModelFacts } | { readonly refusal: WholeReply };
 

@@ -5,6 +5,7 @@
 import type { ModelFacts } from './models.ts';
 import { given, type ChatRequest } from './request.ts';
 import type { Complaint } from './refusals.ts';
+import { isObject } from '../../json.ts';
 
 type Rule = (request: ChatRequest, facts: ModelFacts) => Complaint | undefined;
 
@@ -63,10 +64,6 @@ const jsonIsMentioned: Rule = ({ response_format: format, messages }) =>
   format?.type === 'json_object' && !/json/i.test(JSON.stringify(messages))
     ? { message: "'messages' must contain the word 'json' to use 'response_format' of type 'json_object'.", param: 'messages', code: null }
     : undefined;
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 /** A strict schema closes every object and requires all of its properties, at every depth. */
 export function strictFault(schema: unknown, place: readonly string[] = []): string | undefined {

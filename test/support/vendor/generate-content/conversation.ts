@@ -2,10 +2,10 @@
  * The rules of a conversation: every turn of calls is answered by as many responses right after it, calls of the
  * current turn bring back the signatures they came with, and no part is without data.
  */
-import { isObject } from '../sample.ts';
 import type { Seals } from '../seal.ts';
 import { forbiddenHosts, type GeminiFacts } from './models.ts';
 import { partKinds, type Content, type GeminiRequest, type Part } from './request.ts';
+import { isObject } from '../../json.ts';
 
 /** What stands in for a signature that was never given, by the vendor's own leave. */
 const placeholders = new Set(['skip_thought_signature_validator', 'context_engineering_is_the_way_to_go']);

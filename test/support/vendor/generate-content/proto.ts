@@ -2,7 +2,7 @@
  * Reads JSON as Google's servers do, by the messages it stands for: either spelling of a field, enumerations by name,
  * numbers as text where they may be long, bytes in either base64; and everything that is not in a message is refused.
  */
-import { isObject } from '../sample.ts';
+import { isObject } from '../../json.ts';
 
 /** A field's kind by name: `string`, `bool`, `int32`, `int64`, `float`, `bytes`, `struct`, `any`, an enumeration, a message; `[kind]` repeats, `{kind}` maps. */
 export type Fields = Readonly<Record<string, string>>;

@@ -1,5 +1,5 @@
 /** Which schemas Google takes: its own part of OpenAPI in `parameters`, a part of JSON Schema in `parametersJsonSchema`. */
-import { isObject } from '../sample.ts';
+import { isObject } from '../../json.ts';
 
 type Found = { readonly at: string; readonly fault: string } | undefined;
 

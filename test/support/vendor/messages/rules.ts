@@ -1,7 +1,7 @@
 /** Rules that need more than one field of a request to be seen, or a model's facts: each answers a complaint or nothing. */
-import { isObject } from '../sample.ts';
 import type { ClaudeFacts } from './models.ts';
 import type { CountRequest, MessagesRequest, Tool } from './request.ts';
+import { isObject } from '../../json.ts';
 
 export interface Judged {
   /** A count has no `max_tokens` and the like. */
