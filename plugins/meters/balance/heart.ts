@@ -147,7 +147,7 @@ export class Heart {
       const calls = await store.recover({ owner, beat, limit, at: Date.now() });
       for (const call of calls) {
         onRecovered(call);
-        logger.info({ reservation: call.id, status: call.status, amount: formatUsd(call.amount) }, 'a call that a process left behind was settled by what was known of it');
+        logger.info({ call: call.id, status: call.status, amount: formatUsd(call.amount) }, 'a call that a process left behind was settled by what was known of it');
       }
       count += calls.length;
       if (calls.length < part) break;

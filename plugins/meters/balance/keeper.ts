@@ -106,14 +106,14 @@ export class Keeper {
     const { logger, metrics } = this.#options;
     if (suspect) {
       metrics.suspect.inc();
-      logger.warn({ reservation: id }, "a vendor's figures could not be true: they were bounded");
+      logger.warn({ call: id }, "a vendor's figures could not be true: they were bounded");
     }
     if (settled?.status === 'adjusted') {
       metrics.late.inc();
-      logger.warn({ reservation: id, by: formatUsd(settled.by) }, 'a call was settled after another process had taken this one for dead: its entry is adjusted');
+      logger.warn({ call: id, by: formatUsd(settled.by) }, 'a call was settled after another process had taken this one for dead: its entry is adjusted');
     }
     if (settled?.status !== 'posted' || settled.overage === 0n) return;
     metrics.overages.inc();
-    logger.warn({ reservation: id, overage: formatUsd(settled.overage) }, 'a call cost more than was reserved for it');
+    logger.warn({ call: id, overage: formatUsd(settled.overage) }, 'a call cost more than was reserved for it');
   }
 }

@@ -71,21 +71,21 @@ export interface Retrying {
 
 /** Resolves once the entry is durable, or given up since the gateway stops, and logged as such; never rejects. */
 export async function settleDurably(store: Store, settlement: Settlement, { logger, closing }: Retrying): Promise<Settled | undefined> {
-  const reservation = settlement.id;
+  const call = settlement.id;
   for (let pause = firstPause; ; pause = Math.min(pause * 2, longestPause)) {
     try {
       const settled = await store.settle(settlement);
       // Behind a failed try, "already" tells that only its answer was lost.
       const isStrange = settled.status.startsWith('already') || settled.status === 'not_found';
-      if (isStrange && pause === firstPause) logger.error({ reservation, settled }, 'a call could not be settled');
+      if (isStrange && pause === firstPause) logger.error({ call, settled }, 'a call could not be settled');
       return settled;
     } catch (error) {
       const isOutOfOrder = isGatewayError(error) && error.code === 'ledger_unavailable';
       if (!isOutOfOrder || closing.aborted) {
-        logger.error({ error, settlement: { ...settlement, amount: settlement.amount?.toString(), outcome: undefined } }, 'a call was not settled: its reservation stays pending');
+        logger.error({ error, call, settlement: { ...settlement, amount: settlement.amount?.toString(), outcome: undefined } }, 'a call was not settled: its reservation stays pending');
         return undefined;
       }
-      if (pause === firstPause) logger.warn({ error, reservation }, 'the ledger is out of order: settling is tried again');
+      if (pause === firstPause) logger.warn({ error, call }, 'the ledger is out of order: settling is tried again');
       await pauseFor(pause, undefined, { signal: closing }).catch(() => undefined);
     }
   }
