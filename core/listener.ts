@@ -5,6 +5,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
+import { headersNaming, timeOrderedId } from './request-id.ts';
 
 /**
  * Milliseconds, bytes and counts within which a client has to speak; Node's own are either looser or, for a
@@ -42,7 +43,8 @@ export async function listen({ host, port, maxConnections }: Address, answer: Re
 function refuseUpgrade(socket: Duplex): void {
   const body = '{"error":{"message":"This gateway speaks HTTP and server-sent events, no WebSockets.","type":"invalid_request_error","param":null,"code":"upgrade_not_supported"}}';
   socket.on('error', () => undefined);
-  socket.end(`HTTP/1.1 426 Upgrade Required\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`);
+  const headers = { 'content-type': 'application/json', 'content-length': body.length, connection: 'close', ...headersNaming(timeOrderedId()) };
+  socket.end(['HTTP/1.1 426 Upgrade Required', ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`), '', body].join('\r\n'));
 }
 
 export function urlOf(server: Server, host: string): string {

@@ -192,10 +192,12 @@ class Arrival implements Received {
 function routesOf(core: Core, audience: Audience, pages: Pages): Router {
   const router = new Router();
   router.get('/healthz', (context) => {
+    context.set(headersNaming(timeOrderedId()));
     context.body = { status: 'ok' };
   });
   router.get('/readyz', (context) => {
     const faults = faultsOf(core);
+    context.set(headersNaming(timeOrderedId()));
     context.status = faults.length > 0 ? 503 : 200;
     context.body = faults.length > 0 ? { status: 'not ready', faults } : { status: 'ready' };
   });

@@ -63,6 +63,7 @@ describe('an upgrade', () => {
     const { statuses, closed, text } = await sendRaw(house.gateway.url, 'GET /v1/responses HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-key: aaaaaaaaaaaaaaaaaaaaaa==\r\nsec-websocket-version: 13\r\n\r\n', 5000);
     expect([statuses, closed]).toEqual([[426], true]);
     expect(text).toContain('upgrade_not_supported');
+    expect(text).toMatch(/\r\nx-request-id: [\w-]{36}\r\n/);
   });
 
   it('to HTTP/2, which some clients offer with every request, is passed over', async () => {

@@ -52,6 +52,8 @@ describe('the id of a request', () => {
     ['GET', '/alpha/v1/models/nobody/nothing', 404],
     ['GET', '/v1/user/balance', 401],
     ['GET', '/nowhere', 404],
+    ['GET', '/healthz', 200],
+    ['GET', '/readyz', 200],
     ['POST', '/v1/chat/completions', 401],
     ['GET', '/faulty', 500],
     ['GET', '/worse', 500],
