@@ -37,7 +37,7 @@ export class Resources {
       // One that could not be opened may be tried again, and there is nothing of it to close.
       thing.catch(() => held.delete(name));
     }
-    if (!this.#used.has(name)) {
+    if (this.#used.get(name) !== entry) {
       this.#used.set(name, entry);
       entry.users += 1;
     }
@@ -51,7 +51,7 @@ export class Resources {
       this.#used.delete(name);
       entry.users -= 1;
       if (entry.users > 0) continue;
-      held.delete(name);
+      if (held.get(name) === entry) held.delete(name);
       await entry.close();
     }
   }

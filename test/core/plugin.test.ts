@@ -98,9 +98,16 @@ describe('a process-owned resource', () => {
     expect(close).toHaveBeenCalledTimes(2);
   });
 
-  it('may be tried again after it could not be opened', async () => {
+  it('may be tried again after it could not be opened, and is then closed like any other', async () => {
     const resources = new Resources();
     await expect(resources.open('broken', {}, () => Promise.reject(new Error('no')), () => undefined)).rejects.toThrow('no');
-    expect(await new Resources().open('broken', {}, () => 7, () => undefined)).toBe(7);
+    const close = vi.fn<(thing: number) => void>();
+    expect(await resources.open('broken', {}, () => 7, close)).toBe(7);
+    const others = new Resources();
+    expect(await others.open('broken', {}, () => 8, close)).toBe(7);
+    await resources.release();
+    expect(close).not.toHaveBeenCalled();
+    await others.release();
+    expect(close.mock.calls).toEqual([[7]]);
   });
 });

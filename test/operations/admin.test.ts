@@ -125,13 +125,25 @@ describe("the operators' door", () => {
   });
 
   it('stays shut, and says so, where its port is taken; calls are served all the same', async () => {
-    const other = createServer().listen(0, '127.0.0.1');
+    const port = await freePort();
+    const other = createServer().listen(port, '127.0.0.1');
     await once(other, 'listening');
-    const bound = other.address();
-    const { gateway } = await open({ port: typeof bound === 'object' && bound ? bound.port : 0 });
-    other.close();
-    expect(gateway.told.join('\n')).toMatch(/door stays shut: port \d+ is taken/);
+    const { gateway, secret } = await open({ port });
+    expect(gateway.told.join('\n')).toContain(`door stays shut while port ${port} is taken`);
     expect((await ask(`${gateway.url}/open`)).status).toBe(200);
+    other.close();
+    await expect.poll(() => ask(`http://127.0.0.1:${port}/secrets`, secret).catch(() => undefined), { timeout: 15_000 }).toMatchObject({ status: 200 });
+    await closers.shift()?.();
+    await expect(ask(`http://127.0.0.1:${port}/secrets`, secret)).rejects.toThrow('fetch failed');
+  });
+
+  it('moves to another address of the same port, once the configuration before has gone', async () => {
+    const port = await freePort();
+    const { secret } = await open({ port }, 'before');
+    await open({ port, host: '0.0.0.0' }, 'after');
+    expect(await ask(`http://127.0.0.1:${port}/secrets`, secret)).toMatchObject({ body: { answer: 'before' } });
+    await closers.shift()?.();
+    await expect.poll(() => ask(`http://127.0.0.1:${port}/secrets`, secret).catch(() => undefined), { timeout: 15_000 }).toMatchObject({ body: { answer: 'after' } });
   });
 });
 

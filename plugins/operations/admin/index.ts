@@ -4,6 +4,7 @@
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { definePlugin, type Keyring } from '../../../core/index.ts';
 import { readSecret } from './secret-file.ts';
@@ -31,6 +32,9 @@ function keyringOf(kept: () => Buffer | undefined): Keyring {
   };
 }
 
+/** Milliseconds between two tries to open the door where its port is taken. */
+const pause = 1000;
+
 function isPortTaken(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
 }
@@ -40,17 +44,41 @@ export const admin = definePlugin({
   options,
   apply(host, { secretFile = join(host.dataFolder, 'operator-secret'), ...address }) {
     let kept: Buffer | undefined;
+    let waiting: Promise<void> | undefined;
+    const closing = new AbortController();
     host.keyrings.add(keyringOf(() => kept));
+
+    /** Undefined: its port is taken. */
+    async function openDoor(): Promise<string | undefined> {
+      try {
+        return await host.openOperatorDoor(address);
+      } catch (error) {
+        if (isPortTaken(error)) return undefined;
+        throw error;
+      }
+    }
+
+    /** Whoever has the port may let go of it: often the configuration before this one, which goes with its last call. */
+    async function openLater(): Promise<void> {
+      while (!closing.signal.aborted) {
+        await sleep(pause, undefined, { ref: false, signal: closing.signal }).catch(() => undefined);
+        const url = closing.signal.aborted ? undefined : await openDoor();
+        if (url !== undefined) return host.logger.info({ url }, "the operators' door is open");
+      }
+    }
+
     host.hooks.ready.tapPromise('admin', async () => {
       kept = digest(readSecret(secretFile));
-      try {
-        host.tell(`Operators' door: ${await host.openOperatorDoor(address)}, its secret is in ${secretFile}`);
-      } catch (error) {
-        // Calls are served all the same: another gateway on this machine must not keep this one from starting.
-        if (!isPortTaken(error)) throw error;
-        host.logger.error({ error, ...address }, "the operators' door stays shut: its port is taken");
-        host.tell(`The operators' door stays shut: port ${address.port} is taken, give it another one.`);
-      }
+      const url = await openDoor();
+      if (url !== undefined) return host.tell(`Operators' door: ${url}, its secret is in ${secretFile}`);
+      // Calls are served all the same: another gateway on this machine must not keep this one from starting.
+      host.logger.error(address, "the operators' door stays shut while its port is taken");
+      host.tell(`The operators' door stays shut while port ${address.port} is taken: give it another one, or stop what is there.`);
+      waiting = openLater().catch((error: unknown) => host.logger.error({ error, ...address }, "the operators' door stays shut"));
+    });
+    host.hooks.close.tapPromise('admin', async () => {
+      closing.abort();
+      await waiting;
     });
   },
 });
