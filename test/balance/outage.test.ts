@@ -1,7 +1,10 @@
 /** A ledger that goes away for a moment under running streams; `npm run faults` has the same for twenty seconds. */
-import { expect, it } from 'vitest';
+import type * as threads from 'node:worker_threads';
+import { expect, it, vi } from 'vitest';
 import { runOutage } from './outage.ts';
 import { troubles } from './troubles.ts';
+
+vi.mock('node:worker_threads', async (original: () => Promise<typeof threads>) => (await import('./weather.ts')).weathered(await original()));
 
 it.each(troubles)('a database that is %s costs new calls a 503 to be tried again, and running ones nothing', { timeout: 120_000 }, async (kind) => {
   const { refused, ready, whole, longestWait, due, used, audit } = await runOutage({ kind, milliseconds: 500, streams: 8 });

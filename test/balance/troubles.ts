@@ -6,9 +6,10 @@ import type { StoreOptions } from '../../plugins/meters/balance/choice.ts';
 import { startCable } from '../support/cable.ts';
 import { createDatabase, startPostgres } from '../support/postgres.ts';
 import { lock, temporaryFolder } from './ledger-file.ts';
+import { setReadOnly } from './weather.ts';
 
-/** `stopped`: PostgreSQL, by its administrator; `silent`: nothing it says arrives any more; `locked`: another process has the SQLite file; `full`: nothing can be written to any file. */
-export const troubles = ['stopped', 'silent', 'locked', 'full'] as const;
+/** `stopped`: PostgreSQL, by its administrator; `silent`: nothing it says arrives any more; `locked`: another process has the SQLite file; `full`: nothing can be written to any file; `read-only`: nothing to this one (the test file has to have `weather.ts` in place). */
+export const troubles = ['stopped', 'silent', 'locked', 'full', 'read-only'] as const;
 export type Trouble = (typeof troubles)[number];
 
 export interface TroubledStore {
@@ -43,7 +44,7 @@ function limitFiles(most: string): Promise<unknown> {
   return promisify(execFile)('prlimit', ['--pid', String(process.pid), `--fsize=${most}:unlimited`]);
 }
 
-function sqlite(kind: 'locked' | 'full'): TroubledStore {
+function sqlite(kind: 'locked' | 'full' | 'read-only'): TroubledStore {
   const folder = temporaryFolder();
   const options: StoreOptions = { kind: 'sqlite', file: join(folder.path, 'ledger.db') };
   let unlock = (): void => undefined;
@@ -52,10 +53,12 @@ function sqlite(kind: 'locked' | 'full'): TroubledStore {
     direct: options,
     async begin() {
       if (kind === 'full') await limitFiles('1');
+      else if (kind === 'read-only') setReadOnly(true);
       else unlock = lock(join(folder.path, 'ledger.db'));
     },
     async end() {
       if (kind === 'full') await limitFiles('unlimited');
+      else if (kind === 'read-only') setReadOnly(false);
       else unlock();
     },
     close: async () => folder.remove(),

@@ -1,19 +1,24 @@
 /**
- * The ledger's promises in full: the long forms of `test/balance/mixed`, `kills`, `outage` and `test/flows/abort`, the
- * contract with thousands of histories (`HISTORIES`), and a disk that fails (which needs strace).
+ * The ledger's promises in full: the long forms of `test/balance/mixed`, `kills`, `outage`, `power-loss`, `slow-disk` and
+ * `test/flows/abort`, the contract with thousands of histories (`HISTORIES`), and disks that fail or are slow (which need strace).
  */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import type * as threads from 'node:worker_threads';
+import { describe, expect, it, vi } from 'vitest';
 import { leavers } from '../balance/leavers.ts';
 import { drawer } from '../balance/drawer.ts';
 import { kills } from '../balance/kills.ts';
 import { openTemporary, readBooks, temporaryFolder } from '../balance/ledger-file.ts';
 import { mixedCalls } from '../balance/mixed.ts';
 import { runOutage } from '../balance/outage.ts';
+import { powerLoss } from '../balance/power-loss.ts';
+import { runSlowDisk } from '../balance/slow-disk.ts';
 import { expectSound } from '../contract/books.ts';
 import { testStore } from '../contract/store.ts';
+
+vi.mock('node:worker_threads', async (original: () => Promise<typeof threads>) => (await import('../balance/weather.ts')).weathered(await original()));
 
 const seed = Number(process.env['SEED'] ?? 20_260_702);
 
@@ -40,7 +45,7 @@ describe('a hundred gateways that are killed under two hundred streams', () => {
 });
 
 describe('a SQLite ledger that cannot be written for twenty seconds', () => {
-  it.each(['locked', 'full'] as const)('since it is %s refuses new spending, and settles what ran once it can be', async (kind) => {
+  it.each(['locked', 'full', 'read-only'] as const)('since it is %s refuses new spending, and settles what ran once it can be', async (kind) => {
     const { refused, ready, whole, longestWait, due, used, audit } = await runOutage({ kind, milliseconds: 20_000, streams: 100 });
     expect(refused).toMatchObject({ status: 503, retryAfter: expect.stringMatching(/^\d+$/) });
     expect(ready).toEqual([200, 503, 200]);
@@ -66,6 +71,38 @@ describe('a disk that fails', () => {
     expect(readBooks(file).entries.filter(({ kind }) => kind === 'reserve')).toHaveLength(reserved);
     expectSound(readBooks(file));
     folder.remove();
+  });
+});
+
+describe('a disk that is slow', () => {
+  it('keeps calls waiting for their own two commits and the two before them, and the event loop not, for a minute', async () => {
+    const { statuses, slowest, lag, audit } = await runSlowDisk({ commit: 200, milliseconds: 60_000, atOnce: 200 });
+    process.stdout.write(`${JSON.stringify(statuses)}; 99 of 100 calls took ${slowest.toFixed(0)} ms at most, the event loop came ${lag.toFixed(0)} ms late\n`);
+    expect(Object.keys(statuses)).toEqual(['200']);
+    expect(slowest).toBeLessThan(8000);
+    expect(lag).toBeLessThan(500);
+    expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });
+  });
+
+  it('when it flushes keeps nothing else waiting', async () => {
+    const folder = temporaryFolder();
+    const traced = ['-f', '-qq', '-o', '/dev/null', '-e', 'trace=fsync,fdatasync', '-e', 'inject=fsync,fdatasync:delay_enter=200000'];
+    const { stdout } = await promisify(execFile)('strace', [...traced, process.execPath, 'test/balance/filler.ts', join(folder.path, 'ledger.db')]);
+    const { reserved, refusals, longest, lag } = JSON.parse(stdout);
+    process.stdout.write(`a turn took ${longest.toFixed(0)} ms at most, the event loop came ${lag.toFixed(0)} ms late\n`);
+    expect({ reserved, refusals }).toEqual({ reserved: 60 * 64, refusals: [] });
+    expect(longest).toBeGreaterThan(200);
+    expect(longest).toBeLessThan(4000);
+    expect(lag).toBeLessThan(500);
+    folder.remove();
+  });
+});
+
+describe('a thousand remains of a log after a power loss', () => {
+  it('open with sound books, and with all that had been acknowledged up to where they end', async () => {
+    const { unsound, lost, shortened } = await powerLoss({ turns: 40, remains: 1000, draw: drawer(seed) });
+    expect({ unsound, lost }).toEqual({ unsound: [], lost: [] });
+    expect(shortened).toBeGreaterThan(500);
   });
 });
 

@@ -1,0 +1,45 @@
+/** A gateway whose every commit takes its time, under calls that come one behind the other: how long they wait, and whether anything else does. */
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { openHouse } from '../support/house.ts';
+import { setSlowness } from './weather.ts';
+
+export interface SlowDisk {
+  readonly statuses: Readonly<Record<number, number>>;
+  /** Milliseconds that 99 of 100 calls took at most. */
+  readonly slowest: number;
+  /** Milliseconds by which the event loop came late at most. */
+  readonly lag: number;
+  readonly audit: unknown;
+}
+
+const body = { model: 'openai/gpt-4o-mini', max_tokens: 20, messages: [{ role: 'user', content: 'Hello!' }] };
+
+export async function runSlowDisk({ commit, milliseconds, atOnce }: { readonly commit: number; readonly milliseconds: number; readonly atOnce: number }): Promise<SlowDisk> {
+  const house = await openHouse({ credit: '100' });
+  try {
+    await (await house.post(body)).text();
+    setSlowness(commit);
+    const delay = monitorEventLoopDelay({ resolution: 5 });
+    delay.enable();
+    const statuses: Record<number, number> = {};
+    const waits: number[] = [];
+    const until = performance.now() + milliseconds;
+    const lane = async (): Promise<void> => {
+      while (performance.now() < until) {
+        const began = performance.now();
+        const response = await house.post(body);
+        await response.arrayBuffer();
+        waits.push(performance.now() - began);
+        statuses[response.status] = (statuses[response.status] ?? 0) + 1;
+      }
+    };
+    await Promise.all(Array.from({ length: atOnce }, lane));
+    delay.disable();
+    setSlowness(0);
+    const slowest = waits.toSorted((one, other) => one - other)[Math.floor((waits.length - 1) * 0.99)] ?? Infinity;
+    return { statuses, slowest, lag: delay.max / 1e6, audit: await house.gateway.verb('audit') };
+  } finally {
+    setSlowness(0);
+    await house.close();
+  }
+}

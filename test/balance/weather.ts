@@ -1,0 +1,27 @@
+/**
+ * The disk below a ledger, as a test wants it: for as long as a test says so nothing can be written, or a commit takes
+ * its time. A test file that has `node:worker_threads` replaced by `weathered` has its SQLite ledgers look here.
+ */
+import type * as threads from 'node:worker_threads';
+
+/** Whether nothing may be written, and the milliseconds that each commit takes. */
+const state = new Int32Array(new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT));
+
+export function setReadOnly(isReadOnly: boolean): void {
+  Atomics.store(state, 0, isReadOnly ? 1 : 0);
+}
+
+export function setSlowness(milliseconds: number): void {
+  Atomics.store(state, 1, milliseconds);
+}
+
+/** For `vi.mock`: threads that begin with `weathered-worker.ts`. */
+export function weathered(original: typeof threads): typeof threads {
+  class Worker extends original.Worker {
+    constructor(_: string | URL, options: threads.WorkerOptions = {}) {
+      const data: unknown = options.workerData;
+      super(new URL('weathered-worker.ts', import.meta.url), { ...options, workerData: Object.assign({ weather: state.buffer }, data) });
+    }
+  }
+  return { ...original, Worker };
+}

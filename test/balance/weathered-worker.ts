@@ -1,0 +1,26 @@
+/** The ledger's thread, on a disk that is as `weather.ts` says: SQLite itself refuses what is written, and commits come late. */
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { workerData } from 'node:worker_threads';
+
+const state = new Int32Array(workerData.weather);
+const { prepare } = DatabaseSync.prototype;
+
+/** Of statements without values. */
+function before(statement: StatementSync, look: () => void): StatementSync {
+  const run = statement.run.bind(statement);
+  statement.run = () => {
+    look();
+    return run();
+  };
+  return statement;
+}
+
+DatabaseSync.prototype.prepare = function prepareInWeather(this: DatabaseSync, sql: string): StatementSync {
+  const statement = prepare.call(this, sql);
+  if (sql === 'BEGIN IMMEDIATE') return before(statement, () => this.exec(`PRAGMA query_only = ${Atomics.load(state, 0)}`));
+  // Nobody wakes it: it is late by as much.
+  if (sql === 'COMMIT') return before(statement, () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Atomics.load(state, 1)));
+  return statement;
+};
+
+await import('../../plugins/meters/balance/sqlite/worker.ts');
