@@ -1,7 +1,7 @@
 /**
- * Every hook, in the order a request meets them. Plugins tap and never call: they get the tapping side alone,
- * and async hooks only by `tapPromise`, since tapable does not await what `tap(async …)` returns. A hook is a
- * promise kept for ever, so there are few.
+ * Every hook, in the order a request meets them. Plugins tap and never call: they get the tapping side alone.
+ * What has nothing to wait for taps by `tap`, which costs a call no promise; tapable does not await what
+ * `tap(async …)` returns, so that does not compile. A hook is a promise kept for ever, so there are few.
  */
 import { AsyncParallelHook, AsyncSeriesBailHook, AsyncSeriesHook, AsyncSeriesWaterfallHook, SyncHook, SyncWaterfallHook } from 'tapable';
 import type { CanonicalEvent } from './canonical/events.ts';
@@ -21,12 +21,13 @@ export interface ConditionalTapPlace extends TapPlace {
   when(exchange: Routed): boolean;
 }
 
-export interface AsyncTap<Args extends unknown[], Result> {
-  tapPromise(place: string | TapPlace, tap: (...args: Args) => Promise<Result>): void;
-}
-
 export interface SyncTap<Args extends unknown[], Result> {
   tap(place: string | TapPlace, tap: (...args: Args) => Result): void;
+}
+
+/** By `tapPromise` where there is something to wait for, else by `tap`; a tap that answers nothing answers undefined: `void` would let a promise pass. */
+export interface AsyncTap<Args extends unknown[], Result> extends SyncTap<Args, void extends Result ? undefined : Result> {
+  tapPromise(place: string | TapPlace, tap: (...args: Args) => Promise<Result>): void;
 }
 
 /** What plugins see of the hooks. */

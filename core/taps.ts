@@ -5,7 +5,7 @@
  */
 import type { Logger } from 'pino';
 import type { End, Routed } from './exchange.ts';
-import type { ConditionalTapPlace, CoreHooks, Hooks, TapPlace } from './hooks.ts';
+import type { AsyncTap, ConditionalTapPlace, CoreHooks, Hooks, TapPlace } from './hooks.ts';
 
 const always = (): boolean => true;
 const conditions = new WeakMap<object, (exchange: Routed) => boolean>();
@@ -25,32 +25,57 @@ function required<Value>(value: Value, hook: string, tap: string): Value {
   return value;
 }
 
-type AnyAsyncHook<Args extends unknown[], Result> = { tapPromise(place: TapPlace, tap: (...args: Args) => Promise<Result>): void };
-
-function plain<Args extends unknown[], Result>(hook: AnyAsyncHook<Args, Result>): { tapPromise(place: string | TapPlace, tap: (...args: Args) => Promise<Result>): void } {
-  return { tapPromise: (place, tap) => hook.tapPromise(placeOf(place), tap) };
+/** Nobody would wait for a promise that a tap answers where it should have answered at once. */
+function atOnce<Value>(value: Value, hook: string, tap: string): Value {
+  if (value instanceof Promise) throw new TypeError(`the tap "${tap}" on "${hook}" returned a promise; it has to tap by "tapPromise"`);
+  return value;
 }
 
-function waterfall<Args extends [unknown, unknown]>(name: string, hook: AnyAsyncHook<Args, Args[0]>): { tapPromise(place: string | TapPlace, tap: (...args: Args) => Promise<Args[0]>): void } {
+/** The calling side of an asynchronous hook, as far as it is tapped. */
+interface Tapped<Args extends unknown[], Result> {
+  tapPromise(place: string | TapPlace, tap: (...args: Args) => Promise<Result>): void;
+  tap(place: string | TapPlace, tap: (...args: Args) => Result): void;
+}
+
+function plain<Args extends unknown[], Result>(name: string, hook: Tapped<Args, Result>): Tapped<Args, Result> {
+  return {
+    tapPromise: (place, tap) => hook.tapPromise(placeOf(place), tap),
+    tap(place, tap) {
+      const at = placeOf(place);
+      hook.tap(at, (...args) => atOnce(tap(...args), name, at.name));
+    },
+  };
+}
+
+function waterfall<Args extends [unknown, unknown]>(name: string, hook: Tapped<Args, Args[0]>): Tapped<Args, Args[0]> {
   return {
     tapPromise(place, tap) {
       const at = placeOf(place);
       const check = (value: Args[0]): Args[0] => required(value, name, at.name);
       hook.tapPromise(at, (...args) => tap(...args).then(check));
     },
+    tap(place, tap) {
+      const at = placeOf(place);
+      hook.tap(at, (...args) => required(atOnce(tap(...args), name, at.name), name, at.name));
+    },
   };
 }
 
 /** One tap that throws never stops another: what it threw goes to the log. */
-function isolated<Args extends unknown[]>(name: string, hook: AnyAsyncHook<Args, void>, logger: Logger, callOf?: (...args: Args) => string): { tapPromise(place: string | TapPlace, tap: (...args: Args) => Promise<void>): void } {
+function isolated<Args extends unknown[]>(name: string, hook: Tapped<Args, void>, logger: Logger, callOf?: (...args: Args) => string): AsyncTap<Args, void> {
+  const failed = (error: unknown, tap: string, args: Args): void => logger.error({ error, call: callOf?.(...args), hook: name, tap }, 'a tap failed');
   return {
     tapPromise(place, tap) {
       const at = placeOf(place);
-      hook.tapPromise(at, async (...args) => {
+      hook.tapPromise(at, (...args) => Promise.try(tap, ...args).catch((error: unknown) => failed(error, at.name, args)));
+    },
+    tap(place, tap) {
+      const at = placeOf(place);
+      hook.tap(at, (...args) => {
         try {
-          await tap(...args);
+          atOnce(tap(...args), name, at.name);
         } catch (error) {
-          logger.error({ error, call: callOf?.(...args), hook: name, tap: at.name }, 'a tap failed');
+          failed(error, at.name, args);
         }
       });
     },
@@ -94,9 +119,9 @@ function idOf({ exchange }: End): string {
 /** The hooks as one plugin may tap them. */
 export function tappable(hooks: CoreHooks, logger: Logger): Hooks {
   const sides: Hooks = {
-    ready: plain(hooks.ready),
-    authenticate: plain(hooks.authenticate),
-    replay: plain(hooks.replay),
+    ready: plain('ready', hooks.ready),
+    authenticate: plain('authenticate', hooks.authenticate),
+    replay: plain('replay', hooks.replay),
     route: waterfall('route', hooks.route),
     authorize: waterfall('authorize', hooks.authorize),
     ...transforms(hooks),
@@ -112,7 +137,7 @@ export function tappable(hooks: CoreHooks, logger: Logger): Hooks {
         });
       },
     },
-    dispatch: plain(hooks.dispatch),
+    dispatch: plain('dispatch', hooks.dispatch),
     meter: isolated('meter', hooks.meter, logger, idOf),
     observe: isolated('observe', hooks.observe, logger, idOf),
     close: isolated('close', hooks.close, logger),

@@ -11,8 +11,12 @@ const never = (): boolean => false;
 /** Never called: its body only has to compile, or not. */
 export function taps(): void {
   hooks.authenticate.tapPromise('right', async (received) => (received.headers.authorization ? { kind: 'user', account: 'a', key: 'k' } : undefined));
-  // @ts-expect-error: tapable does not await what `tap(async …)` returns, so async hooks have no `tap`
+  hooks.authenticate.tap('right', () => undefined);
+  hooks.observe.tap('right', ({ duration }) => void duration);
+  // @ts-expect-error: tapable does not await what `tap(async …)` returns
   hooks.authenticate.tap('wrong', async () => undefined);
+  // @ts-expect-error: nor where nothing is answered
+  hooks.observe.tap('wrong', async () => {});
   // @ts-expect-error: a plugin taps and never calls
   void hooks.meter.promise;
   // @ts-expect-error: a principal has an account

@@ -68,7 +68,7 @@ export const callLog = definePlugin({
   name: 'call-log',
   options: z.strictObject({}),
   apply({ hooks, logger }) {
-    hooks.observe.tapPromise('call-log', async (end) => {
+    hooks.observe.tap('call-log', (end) => {
       const unknown = end.type === 'refused' && end.exchange.principal === undefined;
       logger[unknown ? 'debug' : 'info'](lineOf(end), 'call');
       // What a client is told of as internal is told here with its cause.

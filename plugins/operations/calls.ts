@@ -1,11 +1,12 @@
 /**
  * `GET /v1/calls/{id}`: what became of a call, by the id its reply carried in `x-request-id`, for the key that made
  * it. Every attempt is told, and all that was lost on the way, where a header holds only so much of it. The last calls
- * are kept in memory, the oldest are forgotten; prompts and replies are not kept at all.
+ * are kept in memory, the oldest are forgotten; prompts and replies are not kept at all. Where several workers share
+ * the port each keeps its own, and asks the others for what it does not know.
  */
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
-import { definePlugin, formatUsd, GatewayError, toGatewayError, type Attempt, type End, type Loss, type Principal, type Routed } from '../../core/index.ts';
+import { definePlugin, formatUsd, GatewayError, toGatewayError, type Attempt, type End, type Loss, type Principal, type Routed, type Workers } from '../../core/index.ts';
 import { encodeError } from '../shared/openai-error.ts';
 
 const options = z.strictObject({
@@ -18,13 +19,25 @@ const mostLosses = 200;
 /** Characters kept of what the caller named. */
 const longestName = 200;
 
-interface Kept {
-  readonly key: string;
+const keptSchema = z.object({
+  /** The key that made the call. */
+  key: z.string(),
   /** As JSON: one string is nothing for the collector to walk through, whereas ten thousand bodies are. */
-  readonly body: string;
+  body: z.string(),
+});
+
+type Kept = z.output<typeof keptSchema>;
+
+interface Memory {
+  readonly calls: LRUCache<string, Kept>;
+  /** Other workers are told no more of them. */
+  close(): void;
 }
 
-type Calls = LRUCache<string, Kept>;
+function remember(most: number, workers: Workers): Memory {
+  const calls = new LRUCache<string, Kept>({ max: most });
+  return { calls, close: workers.answer('calls', (id) => (typeof id === 'string' ? calls.get(id) : undefined)) };
+}
 
 function lossesOf(losses: readonly Loss[]): object {
   const told = losses.slice(0, mostLosses).map(({ path, reason, code }) => ({ path: path.slice(0, longestName), reason, code }));
@@ -86,8 +99,8 @@ function bodyOf(end: End): object {
   };
 }
 
-function find(calls: Calls, id: string, { key }: Principal): Kept {
-  const kept = calls.get(id);
+async function find(memory: Memory | undefined, id: string, { key }: Principal, workers: Workers): Promise<Kept> {
+  const kept = memory?.calls.get(id) ?? keptSchema.safeParse(await workers.askOthers('calls', id)).data;
   // A call of somebody else's is not told from one that was never made.
   if (kept?.key === key) return kept;
   throw new GatewayError('not_found', `No call "${id.slice(0, 100)}" of this key is remembered.`, { param: 'id' });
@@ -96,14 +109,14 @@ function find(calls: Calls, id: string, { key }: Principal): Kept {
 export const calls = definePlugin({
   name: 'calls',
   options,
-  apply({ hooks, routes, resource }, { most }) {
-    let kept: Calls = new LRUCache({ max: most });
+  apply({ hooks, routes, resource, workers }, { most }) {
+    let memory: Memory | undefined;
     hooks.ready.tapPromise('calls', async () => {
-      kept = await resource('calls', { most }, () => kept, () => undefined);
+      memory = await resource('calls', { most }, () => remember(most, workers), ({ close }) => close());
     });
-    hooks.observe.tapPromise('calls', async (end) => {
+    hooks.observe.tap('calls', (end) => {
       const { id, principal } = end.exchange;
-      if (principal) kept.set(id, { key: principal.key, body: JSON.stringify(bodyOf(end)) });
+      if (principal) memory?.calls.set(id, { key: principal.key, body: JSON.stringify(bodyOf(end)) });
     });
     routes.add({
       name: 'calls',
@@ -112,7 +125,7 @@ export const calls = definePlugin({
       access: 'user',
       errors: (error) => encodeError(toGatewayError(error)),
       openapi: async () => (await import('./calls/description.ts')).oneCall,
-      handle: async ({ params: { id = '' } }, principal) => ({ status: 200, headers: { 'content-type': 'application/json', 'cache-control': 'no-store' }, body: find(kept, id, principal).body }),
+      handle: async ({ params: { id = '' } }, principal) => ({ status: 200, headers: { 'content-type': 'application/json', 'cache-control': 'no-store' }, body: (await find(memory, id, principal, workers)).body }),
     });
   },
 });

@@ -87,7 +87,7 @@ export const opentelemetry = definePlugin({
   options: z.strictObject({}),
   apply({ hooks }) {
     const tracer = trace.getTracer('tollgate');
-    hooks.observe.tapPromise('opentelemetry', async (end) => {
+    hooks.observe.tap('opentelemetry', (end) => {
       traceEnd(tracer, end, propagation.extract(context.active(), end.exchange.headers, headersOf));
     });
   },

@@ -58,7 +58,7 @@ export const overload = definePlugin({
       delay.disable();
     });
     // First of all credentials: whoever it is, there is no room.
-    hooks.authenticate.tapPromise({ name: 'overload', stage: -100 }, async () => {
+    hooks.authenticate.tap({ name: 'overload', stage: -100 }, () => {
       const reason = strain?.reason ?? (running.count > limits.calls ? 'calls' : undefined);
       if (reason === undefined) return undefined;
       shed.inc({ reason });

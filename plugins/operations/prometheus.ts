@@ -82,7 +82,7 @@ function vendorTime({ attempts }: End): number {
   return attempts.reduce((sum, { duration }) => sum + (duration ?? 0), 0);
 }
 
-function countEnd(metrics: Metrics, end: End, host: Host): void {
+function countEnd(metrics: Metrics, end: End, host: Host): undefined {
   const place = placeOf(end, host);
   const { protocol, model, provider } = place;
   const phase = abortPhase(end);
@@ -110,7 +110,7 @@ export const prometheus = definePlugin({
     const registry = host.metrics;
     const metrics = metricsIn(registry);
     if (!registry.getSingleMetric('process_cpu_seconds_total')) collectDefaultMetrics({ register: registry });
-    host.hooks.observe.tapPromise('prometheus', async (end) => countEnd(metrics, end, host));
+    host.hooks.observe.tap('prometheus', (end) => countEnd(metrics, end, host));
     host.hooks.attempt.tap('prometheus', ({ phase, target, error, firstEventAfter }, { call }) => {
       if (phase === 'end') metrics.attempts.inc({ provider: target.provider.name, outcome: error?.code ?? 'ok' });
       if (!call.stream || firstEventAfter === undefined) return;

@@ -40,7 +40,7 @@ export const affinity = definePlugin({
     hooks.ready.tapPromise('affinity', async () => {
       homes = await resource('affinity', { from, keep, most }, () => homes, () => undefined);
     });
-    hooks.route.tapPromise({ name: 'affinity', stage: stages.affinity }, async (targets, parsed) => {
+    hooks.route.tap({ name: 'affinity', stage: stages.affinity }, (targets, parsed) => {
       const { call } = parsed;
       if (targets.length < 2 || call.size.textBytes < from || call.preferences.order) return targets;
       const conversation = conversationOf(parsed);

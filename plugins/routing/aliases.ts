@@ -10,7 +10,7 @@ export const aliases = definePlugin({
   /** The model that each id stands for. */
   options: z.record(modelId, modelId),
   apply(host, names) {
-    host.hooks.route.tapPromise({ name: 'aliases', stage: stages.aliases }, async (targets, { call, protocol }) => {
+    host.hooks.route.tap({ name: 'aliases', stage: stages.aliases }, (targets, { call, protocol }) => {
       const meant = targets.length === 0 && Object.hasOwn(names, call.model) ? names[call.model] : undefined;
       return meant === undefined ? targets : host.targetsFor(meant, protocol);
     });

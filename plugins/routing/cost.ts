@@ -45,7 +45,7 @@ function ratesFor({ price }: Target, known: Known, input: number): Rates {
   return longest ? ratesOf(longest, price.request) : known.rates;
 }
 
-function learn(known: PerTarget<Known>, end: End): void {
+function learn(known: PerTarget<Known>, end: End): undefined {
   if (end.type !== 'answered' || end.charge.basis !== 'usage') return;
   const { input = 0, cacheRead = 0 } = end.charge.usage;
   if (input === 0) return;
@@ -73,6 +73,6 @@ export const cost = definePlugin({
       known = await host.resource('cost', {}, () => known, () => undefined);
     });
     tapRanking(host, 'cost', byDefault, (targets, parsed) => lowestFirst(targets, (target) => expectedCost(parsed, target, known.of(target))));
-    host.hooks.observe.tapPromise('cost', async (end) => learn(known, end));
+    host.hooks.observe.tap('cost', (end) => learn(known, end));
   },
 });

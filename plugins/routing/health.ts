@@ -8,9 +8,10 @@ import { definePlugin, GatewayError, type Attempt, type Target } from '../../cor
 import { gauge } from '../shared/metric.ts';
 import { PerTarget } from '../shared/routing/per-target.ts';
 import { stages } from '../shared/routing/ranking.ts';
-import { Condition, type Report } from './health/condition.ts';
+import { Condition, shut, type Change, type Report } from './health/condition.ts';
 import { RetryBudget } from './health/retry-budget.ts';
 import { verdictOf } from './health/verdict.ts';
+import { hear, passOn } from './health/word.ts';
 
 const seconds = (fallback: number) => z.number().positive().default(fallback).transform((value) => value * 1000);
 
@@ -31,6 +32,8 @@ const options = z.strictObject({
 const longestRest = 600;
 
 type Settings = z.output<typeof options>;
+type Named = Pick<Target, 'provider' | 'model'>;
+type PassOn = (target: Named, milliseconds: number, reason: GatewayError) => void;
 
 /** What the process knows of all targets. */
 class Ward {
@@ -39,9 +42,13 @@ class Ward {
   readonly #settings: Settings;
   readonly #reports = new Map<Attempt, Report>();
 
-  constructor(settings: Settings, onChange: (target: Target, open: boolean) => void) {
+  readonly #passOn: PassOn;
+
+  /** `passOn`: tells other workers that a target rests. */
+  constructor(settings: Settings, onChange: (target: Named, change: Change) => void, passOn: PassOn) {
     this.#settings = settings;
-    this.conditions = new PerTarget((target) => new Condition(settings.pause, (open) => onChange(target, open)));
+    this.#passOn = passOn;
+    this.conditions = new PerTarget((target) => new Condition(settings.pause, (change) => onChange(target, change)));
     this.budget = new RetryBudget(settings.retryShare);
   }
 
@@ -93,7 +100,9 @@ class Ward {
       condition.heard(false);
       const { retryAfter } = error.details;
       const told = verdict === 'full' && retryAfter !== undefined ? Math.min(retryAfter, longestRest) * 1000 : undefined;
-      condition.rest(told ?? (verdict === 'full' ? this.#settings.restWhenFull : this.#settings.restWhenBarred), error);
+      const rest = told ?? (verdict === 'full' ? this.#settings.restWhenFull : this.#settings.restWhenBarred);
+      condition.rest(rest, error);
+      this.#passOn(attempt.target, rest, error);
     }
   }
 }
@@ -101,17 +110,25 @@ class Ward {
 export const health = definePlugin({
   name: 'health',
   options,
-  apply({ hooks, logger, metrics, resource }, settings) {
+  apply(host, settings) {
+    const { hooks, logger, metrics, resource, workers } = host;
     const breakers = gauge(metrics, 'tollgate_breaker_state', '1 while a target fails and is not asked, 0 since it answers again.', 'max', ['provider', 'model']);
-    const onChange = ({ provider: { name, credential }, model }: Target, open: boolean): void => {
-      breakers.set({ provider: name, model: model.id }, open ? 1 : 0);
-      logger.warn({ provider: name, credential, model: model.id }, open ? 'a target fails: it is not asked for the moment' : 'a target answers again');
+    const told: PassOn = (...rest) => passOn(workers, ...rest);
+    const onChange = (target: Named, change: Change): void => {
+      const { provider: { name, credential }, model } = target;
+      if (change !== 'closes') told(target, settings.pause, shut(settings.pause));
+      if (change === 'stays open') return;
+      breakers.set({ provider: name, model: model.id }, change === 'opens' ? 1 : 0);
+      logger.warn({ provider: name, credential, model: model.id }, change === 'opens' ? 'a target fails: it is not asked for the moment' : 'a target answers again');
     };
-    let ward = new Ward(settings, onChange);
+    let ward = new Ward(settings, onChange, told);
+    let hearNoMore: (() => void) | undefined;
     hooks.ready.tapPromise('health', async () => {
       ward = await resource('health', settings, () => ward, () => undefined);
+      hearNoMore = hear(host, (target, ...rest) => ward.conditions.of(target).rest(...rest));
     });
-    hooks.route.tapPromise({ name: 'health', stage: stages.health }, async (targets) => {
+    hooks.close.tapPromise('health', async () => hearNoMore?.());
+    hooks.route.tap({ name: 'health', stage: stages.health }, (targets) => {
       if (targets.length < 2) return targets;
       const now = Date.now();
       const { conditions } = ward;

@@ -16,7 +16,7 @@ export const keys = definePlugin({
   options: z.strictObject({}),
   apply(host) {
     let turn = 0;
-    host.hooks.route.tapPromise({ name: 'keys', stage: stages.keys }, async (targets) => {
+    host.hooks.route.tap({ name: 'keys', stage: stages.keys }, (targets) => {
       if (!targets.some(({ provider }) => provider.credential !== undefined)) return targets;
       turn += 1;
       const rotated: Target[] = [];

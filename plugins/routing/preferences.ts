@@ -56,7 +56,7 @@ export const preferences = definePlugin({
   options: z.strictObject({}),
   apply(host) {
     const { hooks, catalog } = host;
-    hooks.route.tapPromise({ name: 'preferences', stage: stages.preferences }, async (targets, parsed) => {
+    hooks.route.tap({ name: 'preferences', stage: stages.preferences }, (targets, parsed) => {
       const { call, protocol } = parsed;
       const wanted = call.preferences;
       if (wanted === noPreferences) return targets;
@@ -74,7 +74,7 @@ export const preferences = definePlugin({
       }
       return left;
     });
-    hooks.route.tapPromise({ name: 'preferences', stage: stages.limit }, async (targets, { call }) =>
+    hooks.route.tap({ name: 'preferences', stage: stages.limit }, (targets, { call }) =>
       call.preferences.allow_fallbacks === false ? targets.slice(0, 1) : targets,
     );
   },

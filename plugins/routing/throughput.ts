@@ -15,7 +15,7 @@ interface Rate {
 
 type Rates = PerTarget<Rate>;
 
-function learn(rates: Rates, end: End): void {
+function learn(rates: Rates, end: End): undefined {
   if (end.type !== 'answered' || end.outcome !== 'completed' || !end.exchange.call.stream) return;
   const { target, duration = 0, firstEventAfter = 0 } = end.exchange.attempt;
   const { output = 0 } = end.charge.usage;
@@ -36,6 +36,6 @@ export const throughput = definePlugin({
     });
     // One that nobody knows is asked first, once it is known by its first reply.
     tapRanking(host, 'throughput', byDefault, (targets) => lowestFirst(targets, (target) => -(rates.of(target).tokensPerSecond ?? Infinity)));
-    host.hooks.observe.tapPromise('throughput', async (end) => learn(rates, end));
+    host.hooks.observe.tap('throughput', (end) => learn(rates, end));
   },
 });

@@ -57,6 +57,22 @@ describe('tapping', () => {
     await expect(core.route.promise(untyped([]), untyped({}))).rejects.toThrow('"silent" on "route" returned nothing');
   });
 
+  it('takes what is answered at once, beside what is waited for', async () => {
+    hooks.route.tap('drop', (targets) => targets.slice(1));
+    hooks.route.tapPromise('reverse', async (targets) => targets.toReversed());
+    hooks.authenticate.tap('none', () => undefined);
+    hooks.authenticate.tap('one', () => ({ kind: 'user', account: 'a', key: 'k' }));
+    expect(await core.route.promise(untyped(['a', 'b', 'c']), untyped({}))).toEqual(['c', 'b']);
+    expect(await core.authenticate.promise(untyped({}))).toMatchObject({ account: 'a' });
+  });
+
+  it('refuses a promise where an answer at once was due: nobody would wait for it', async () => {
+    hooks.route.tap('late', untyped(async () => []));
+    hooks.replay.tap('late', untyped(async () => undefined));
+    await expect(core.route.promise(untyped([]), untyped({}))).rejects.toThrow('"late" on "route" returned a promise; it has to tap by "tapPromise"');
+    await expect(core.replay.promise(untyped({}))).rejects.toThrow('"late" on "replay" returned a promise');
+  });
+
   it('places a tap before another by name', async () => {
     const order: string[] = [];
     hooks.ready.tapPromise('second', async () => void order.push('second'));
@@ -73,8 +89,13 @@ describe('isolation', () => {
       throw new Error('broken');
     });
     hooks[name].tapPromise('runs', async () => void ran.push('runs'));
+    hooks[name].tap('throws at once', () => {
+      throw new Error('broken');
+    });
+    hooks[name].tap('runs at once', () => void ran.push('runs at once'));
     await expect(core[name].promise(untyped({ exchange: { id: 'one-call' } }))).resolves.toBeUndefined();
-    expect(ran).toEqual(['runs']);
+    expect(ran).toEqual(['runs', 'runs at once']);
+    expect(log.join()).toContain('"tap":"throws at once"');
     expect(log.join()).toContain('"call":"one-call","hook"');
     expect(log.join()).toContain('"tap":"throws"');
   });

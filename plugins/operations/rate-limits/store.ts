@@ -1,34 +1,59 @@
-/** Where allowances are counted: in this process, or in a PostgreSQL; while that is out of reach, in this process again. */
+/** Where calls are counted: in this process, in the one that started it and others, or in a PostgreSQL; while that is out of reach, in this process again. */
+import type { Workers } from '../../../core/index.ts';
 import { Allowance } from './allowance.ts';
+import { Counter, type Counts } from './counter.ts';
+import { PostgresSlots, slotTables } from './postgres-slots.ts';
+import { MemorySlots, type Slots } from './slots.ts';
+import { SupervisedCounter } from './supervised.ts';
 
 export interface StoreOptions {
   readonly window: number;
   readonly url: string | undefined;
 }
 
-export interface AllowanceStore {
-  /** `kind` tells one sort of allowance from another: its name stands in the database. */
-  allowance(kind: string, limit: number): Allowance;
+export interface Store {
+  readonly counts: Counts;
   close(): Promise<void>;
 }
 
 /** Connections to the database: its answers are short. */
 const connections = 4;
 const table = 'tollgate_rate_limits';
+/** One transaction, and one at a time: two processes that make the same table at once get in each other's way. */
+const tables = `
+  SELECT pg_advisory_xact_lock(hashtext('${table}'));
+  CREATE TABLE IF NOT EXISTS ${table} (key varchar(255) PRIMARY KEY, points integer NOT NULL DEFAULT 0, expire bigint);
+  ${slotTables}`;
 
 /** Loads what it needs when it is needed: most gateways limit nothing. */
-export async function openAllowances({ window, url }: StoreOptions): Promise<AllowanceStore> {
+export async function inMemory(window: number, slots: Slots = new MemorySlots()): Promise<Counter> {
+  const { RateLimiterMemory } = await import('rate-limiter-flexible');
+  return new Counter((keyPrefix, points) => new Allowance(new RateLimiterMemory({ keyPrefix, points, duration: window })), slots);
+}
+
+export async function openStore({ window, url }: StoreOptions, workers: Workers): Promise<Store> {
+  if (url !== undefined) return inPostgres(window, url);
+  const own = await inMemory(window);
+  return { counts: workers.several ? new SupervisedCounter(workers, window, own) : own, close: async () => undefined };
+}
+
+async function inPostgres(window: number, url: string): Promise<Store> {
   const { RateLimiterMemory, RateLimiterPostgres } = await import('rate-limiter-flexible');
-  const memory = (kind: string, limit: number) => new RateLimiterMemory({ keyPrefix: kind, points: limit, duration: window });
-  if (url === undefined) return { allowance: (kind, limit) => new Allowance(memory(kind, limit)), close: async () => undefined };
   const { Pool } = await import('pg');
   const pool = new Pool({ connectionString: url, max: connections, connectionTimeoutMillis: 2000 });
   // A connection that breaks while it is idle tells it here, and would end the process if nobody listened.
   pool.on('error', () => undefined);
-  await pool.query(`CREATE TABLE IF NOT EXISTS ${table} (key varchar(255) PRIMARY KEY, points integer NOT NULL DEFAULT 0, expire bigint)`);
+  await pool.query(tables);
+  const slots = await PostgresSlots.open(pool);
+  const allowance = (keyPrefix: string, points: number): Allowance => {
+    const limits = { keyPrefix, points, duration: window };
+    return new Allowance(new RateLimiterPostgres({ ...limits, storeClient: pool, tableName: table, tableCreated: true, insuranceLimiter: new RateLimiterMemory(limits) }));
+  };
   return {
-    allowance: (kind, limit) =>
-      new Allowance(new RateLimiterPostgres({ storeClient: pool, tableName: table, tableCreated: true, keyPrefix: kind, points: limit, duration: window, insuranceLimiter: memory(kind, limit) })),
-    close: () => pool.end(),
+    counts: new Counter(allowance, slots),
+    async close() {
+      await slots.close();
+      await pool.end();
+    },
   };
 }

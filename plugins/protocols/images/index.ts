@@ -68,6 +68,6 @@ export const images = definePlugin({
     host.address({ protocol: protocolName, client: 'openai', path: '/v1' });
     host.example(example);
     // After whatever adds targets.
-    host.hooks.route.tapPromise({ name: protocolName, stage: 1 }, async (targets, parsed) => reachable(targets, parsed));
+    host.hooks.route.tap({ name: protocolName, stage: 1 }, (targets, parsed) => reachable(targets, parsed));
   },
 });

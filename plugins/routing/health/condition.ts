@@ -9,6 +9,8 @@ import { GatewayError, isGatewayError } from '../../../core/index.ts';
 /** What is told of a call that was let in, once: `undefined`, or why it failed. */
 export type Report = (failure: GatewayError | undefined) => void;
 
+export type Change = 'opens' | 'stays open' | 'closes';
+
 /** More than two of five of the last calls, of at least five. */
 const tolerated = { threshold: 0.4, size: 20, minimumNumberOfCalls: 5 };
 
@@ -31,21 +33,21 @@ export class Condition {
   /** Of its last calls, the share that went well, the latest counting most; undefined before there was one. */
   #share: number | undefined;
 
-  /** `pause`: milliseconds an open circuit stays shut; `onChange` is told when it opens and closes. */
-  constructor(pause: number, onChange: (open: boolean) => void) {
+  /** `pause`: milliseconds an open circuit stays shut; `onChange` is told when it opens, when it stays open for another pause, and when it closes. */
+  constructor(pause: number, onChange: (change: Change) => void) {
     this.#pause = pause;
     // A client that leaves tells nothing, unless it was the one who was to see.
     const handled = handleWhen((error) => !isGatewayError(error) || error.code !== 'client_gone' || this.#circuit.state === CircuitState.HalfOpen);
     this.#circuit = circuitBreaker(handled, { halfOpenAfter: pause, breaker: new CountBreaker(tolerated) });
     this.#circuit.onBreak(() => {
       this.#isClosed = false;
-      if (this.#probeAt === 0) onChange(true);
+      onChange(this.#probeAt === 0 ? 'opens' : 'stays open');
       this.#probeAt = Date.now() + this.#pause;
     });
     this.#circuit.onReset(() => {
       this.#isClosed = true;
       this.#probeAt = 0;
-      onChange(false);
+      onChange('closes');
     });
   }
 
@@ -122,6 +124,6 @@ function resting({ code, message }: GatewayError, left: number): GatewayError {
   return new GatewayError(code, message, { retryAfter: secondsOf(left) });
 }
 
-function shut(left: number): GatewayError {
+export function shut(left: number): GatewayError {
   return new GatewayError('upstream_overloaded', 'The provider failed too often of late and is not asked for the moment.', { retryAfter: secondsOf(left) });
 }

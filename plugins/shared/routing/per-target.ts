@@ -7,21 +7,23 @@ import type { Target } from '../../../core/index.ts';
 /** Models of a provider that are found by themselves, which is quicker than by their names. */
 const mostFound = 10_000;
 
+type Named = Pick<Target, 'provider' | 'model'>;
+
 export class PerTarget<Entry> {
-  readonly #make: (target: Target) => Entry;
+  readonly #make: (target: Named) => Entry;
   readonly #entries = new Map<string, Map<string, Entry>>();
   readonly #found = new Map<Target['provider'], Map<Target['model'], Entry>>();
 
   /** `make` gives what is known of a target that nothing is known of. */
-  constructor(make: (target: Target) => Entry) {
+  constructor(make: (target: Named) => Entry) {
     this.#make = make;
   }
 
-  of(target: Target): Entry {
+  of(target: Named): Entry {
     return this.#found.get(target.provider)?.get(target.model) ?? this.#find(target);
   }
 
-  #find(target: Target): Entry {
+  #find(target: Named): Entry {
     const { provider, model } = target;
     const entry = this.#byNames(target);
     let found = this.#found.get(provider);
@@ -32,7 +34,7 @@ export class PerTarget<Entry> {
     return entry;
   }
 
-  #byNames(target: Target): Entry {
+  #byNames(target: Named): Entry {
     const { name, credential = 1 } = target.provider;
     const key = `${name} ${credential}`;
     let models = this.#entries.get(key);

@@ -22,7 +22,7 @@ export type Rank = (targets: readonly Target[], parsed: Parsed) => readonly Targ
 
 /** Taps `route` for a strategy. */
 export function tapRanking({ hooks }: Pick<Host, 'hooks'>, name: Strategy, byDefault: boolean, rank: Rank): void {
-  hooks.route.tapPromise({ name, stage: stages.ranking }, async (targets, parsed) => {
+  hooks.route.tap({ name, stage: stages.ranking }, (targets, parsed) => {
     if (targets.length < 2) return targets;
     const { preferences } = parsed.call;
     const asked = askedFor(preferences);
