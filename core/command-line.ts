@@ -31,7 +31,7 @@ async function start(): Promise<void> {
   const began = performance.now();
   const config = await loadConfig(configFile());
   const { workers } = config.server;
-  if (workers > 1 && cluster.isPrimary) return superviseWorkers(workers);
+  if (workers > 1 && cluster.isPrimary) return superviseWorkers(workers, config.plugins);
   const logger = createLogger();
   const first = isFirstStart(config.dataFolder);
   const serving = serve(config, logger);

@@ -16,6 +16,7 @@ import type { Provider } from './provider.ts';
 import { Registry } from './registry.ts';
 import { Resources } from './resources.ts';
 import { openDoor, type Door } from './server.ts';
+import { workers } from './switchboard.ts';
 import { targetFinder, type FindTargets } from './targets.ts';
 import { freezeTaps, tappable } from './taps.ts';
 import { sweepUploads } from './uploads.ts';
@@ -131,7 +132,7 @@ export function createGateway(config: Config, logger: Logger): Gateway {
     const pluginLogger = logger.child({ plugin: plugin.name });
     const host: Host = {
       hooks: tappable(hooks, pluginLogger),
-      plugins, protocols, providers, keyrings, routes, commands, readiness, examinations, catalog, metrics, scrape,
+      plugins, protocols, providers, keyrings, routes, commands, readiness, examinations, catalog, metrics, scrape, workers,
       running: core.calls,
       logger: pluginLogger,
       dataFolder: config.dataFolder,

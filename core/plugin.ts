@@ -103,6 +103,28 @@ export type OpenResource = <Options extends object, Thing>(
   close: (thing: Thing) => void | Promise<void>,
 ) => Promise<Thing>;
 
+/** Passed what a worker asks, as it comes out of JSON; the answer goes the same way, and undefined is none. */
+export type AnswerQuestion = (question: unknown) => unknown;
+
+/** The other processes that share the port, where there are several. What is asked and answered crosses as JSON. */
+export interface Workers {
+  readonly several: boolean;
+  /** The first answer that any of the others has; undefined where none has one, or not soon enough. */
+  askOthers(topic: string, question: unknown): Promise<unknown>;
+  /** What the plugin's `supervise` has to say; undefined where it says nothing, or not soon enough. */
+  askSupervisor(topic: string, question: unknown): Promise<unknown>;
+  /** Says what this process answers when another asks; the answer ends it. */
+  answer(topic: string, answer: AnswerQuestion): () => void;
+}
+
+/** The process that starts the workers, as a plugin sees it there. */
+export interface Supervisor {
+  /** Passed also which worker asks. */
+  answer(topic: string, answer: (question: unknown, worker: number) => unknown): void;
+  /** Called for each worker that has ended, with its number. */
+  onGone(listener: (worker: number) => void): void;
+}
+
 /** What a plugin is given: everything it can add to, and nothing it could break. */
 export interface Host {
   readonly hooks: Hooks;
@@ -125,6 +147,7 @@ export interface Host {
   readonly metrics: MetricsRegistry;
   /** The answer is all metrics as Prometheus reads them, of every worker together. */
   scrape(): Promise<string>;
+  readonly workers: Workers;
   readonly logger: Logger;
   /** The folder for what is kept on disk (`TOLLGATE_DATA`). */
   readonly dataFolder: string;
@@ -154,6 +177,8 @@ export interface Plugin {
   readonly interface: number;
   /** Passed the gateway's host, once for each reading of the configuration. Throwing stops the start. */
   apply(host: Host): void;
+  /** Called instead in the process that starts several workers, for what is kept once for all of them; what a reload adds waits for the next start. */
+  supervise?(supervisor: Supervisor): void;
 }
 
 /** Falsy entries are left out, so that `process.env.X && plugin()` can stand in the list. */
@@ -181,11 +206,13 @@ export function definePlugin<Options extends z.ZodType>(parts: {
   name: string;
   options: Options;
   apply(host: Host, options: z.output<Options>): void;
+  supervise?: Plugin['supervise'];
 }): PluginFactory<Options> {
   const factory = (options?: z.input<Options>): Plugin => {
     const checked = parts.options.safeParse(options ?? {});
     if (!checked.success) throw new PluginError(parts.name, faultsOf(parts.options, checked.error), checked.error);
-    return { name: parts.name, interface: pluginInterface, apply: (host) => parts.apply(host, checked.data) };
+    const { name, supervise } = parts;
+    return { name, interface: pluginInterface, apply: (host) => parts.apply(host, checked.data), ...(supervise ? { supervise } : {}) };
   };
   return Object.assign(factory, { options: parts.options });
 }

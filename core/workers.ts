@@ -4,9 +4,12 @@
  * hurry; signals are passed on, and the last to go takes this process with it.
  */
 import cluster, { type Worker } from 'node:cluster';
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AggregatorRegistry } from 'prom-client';
 import { scrapeRequest, type scrapeReply } from './metrics.ts';
+import type { Plugin } from './plugin.ts';
+import { openSwitchboard } from './switchboard.ts';
 import type { z } from 'zod';
 
 /** Milliseconds before a worker that died is replaced: one that dies at once must not be started in a loop. */
@@ -28,8 +31,21 @@ function startWorker(number: number): Promise<Worker> {
   const worker = cluster.fork({ TOLLGATE_WORKER: String(number) });
   return new Promise((resolve, reject) => {
     worker.on('message', (message) => message === ready && resolve(worker));
+    // Also what cannot be told to one that is going: nobody would catch it.
+    worker.on('error', reject);
     worker.once('exit', (code) => reject(new Error(`worker ${number} ended with ${code} before it was ready`)));
   });
+}
+
+/** The figures of all. One that dies while it is asked never answers: then the others are asked again, without it. */
+async function figuresOfAll(ask: () => Promise<string>): Promise<string> {
+  const told = new AbortController();
+  const again = once(cluster, 'exit', { signal: told.signal }).then(ask);
+  try {
+    return await Promise.race([ask(), again]);
+  } finally {
+    told.abort();
+  }
 }
 
 /** Answers workers that are asked for the metrics of all. */
@@ -39,16 +55,17 @@ function answerScrapes(): void {
     const request = scrapeRequest.safeParse(message);
     if (!request.success) return;
     const { id } = request.data;
-    const answer = (text: string): boolean => worker.send({ type: 'tollgate:scraped', id, text } satisfies z.output<typeof scrapeReply>);
-    // A worker that died while it was asked leaves the others' figures unknown: better none than wrong ones.
-    all.clusterMetrics().then(answer, () => answer(''));
+    const answer = (text?: string): boolean => worker.send({ type: 'tollgate:scraped', id, text } satisfies z.output<typeof scrapeReply>);
+    figuresOfAll(() => all.clusterMetrics()).then(answer, () => answer());
   });
 }
 
 /** Runs `count` workers until this process is told to stop. Rejects where the first one cannot start. */
-export async function superviseWorkers(count: number): Promise<void> {
+export async function superviseWorkers(count: number, plugins: readonly Plugin[]): Promise<void> {
   let stopping = false;
   answerScrapes();
+  const supervisor = openSwitchboard();
+  for (const plugin of plugins) plugin.supervise?.(supervisor);
   const pass = (signal: NodeJS.Signals) => (): void => {
     stopping ||= signal !== 'SIGHUP';
     for (const worker of Object.values(cluster.workers ?? {})) worker?.process.kill(signal === 'SIGINT' ? 'SIGTERM' : signal);

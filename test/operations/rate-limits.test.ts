@@ -1,4 +1,5 @@
 /** How much a key and an account may call, in each family's words; in memory, and shared through PostgreSQL. */
+import { Client } from 'pg';
 import { afterEach, describe, expect, inject, it } from 'vitest';
 import { definePlugin } from '../../core/index.ts';
 import { z } from 'zod';
@@ -147,5 +148,33 @@ describe('through PostgreSQL', () => {
     expect(statuses).toEqual([200, 200, 200, 429, 429]);
     await database.drop();
     expect((await call(two, 'b-1')).status).toBe(200);
+  });
+
+  it('processes count calls at one time together, and those of one that died no more', { timeout: 120_000 }, async () => {
+    const database = await createDatabase(await (await fetch(inject('postgres'))).text());
+    const held: (() => void)[] = [];
+    const limits = { perKey: { parallel: 2 }, postgres: database.url };
+    const [one] = await start(limits, (response) => void held.push(() => well(response, response.req, '')));
+    const [, two] = await again({ ...limits, window: 61 });
+    if (!one || !two) throw new Error('no gateways');
+    const running = [call(one), call(two)];
+    await expect.poll(() => held.length).toBe(2);
+    expect([(await call(one)).status, (await call(two)).status]).toEqual([429, 429]);
+    for (const release of held.splice(0)) release();
+    await Promise.all(running);
+    await Promise.all([one.ended(2), two.ended(2)]);
+    vendor.conduct(well);
+    expect([(await call(one)).status, (await call(two)).status]).toEqual([200, 200]);
+    // Another process has two calls of this key: they count while it lives.
+    const client = new Client(database.url);
+    await client.connect();
+    await client.query(`INSERT INTO tollgate_limited_processes VALUES ('other', now() + interval '1 hour')`);
+    await client.query(`UPDATE tollgate_limited_calls SET running = '{"x": "other", "y": "other"}' WHERE name = 'key:a-1'`);
+    expect((await call(one)).status).toBe(429);
+    await client.query(`UPDATE tollgate_limited_processes SET until = now() WHERE process = 'other'`);
+    expect((await call(one)).status).toBe(200);
+    await client.end();
+    await database.drop();
+    expect((await call(two)).status).toBe(200);
   });
 });

@@ -1,6 +1,6 @@
 /** Who is not asked: vendors that are down, keys that rest; and how often a failing vendor is asked again. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { GatewayError } from '../../core/index.ts';
+import { GatewayError, type Workers } from '../../core/index.ts';
 import { health } from '../../plugins/routing/health.ts';
 import { keys } from '../../plugins/routing/keys.ts';
 import { targetAt, Traffic, type Outcome, type Vendor } from '../support/traffic.ts';
@@ -206,5 +206,48 @@ describe('retries at a vendor that fails now and then', () => {
   it('are free where only the key was full', async () => {
     const outcomes = await calls(({ provider }) => ({ after: 10, ...(provider.credential === 1 ? { error: full(0), status: 429 } : {}) }));
     expect(outcomes.every(({ credential }) => credential === 2)).toBe(true);
+  });
+});
+
+describe('workers that share the port', () => {
+  const targets = [targetAt('a', {}, 1), targetAt('b')];
+  const ask = (worker: Traffic): Promise<Outcome> => one(worker, ...targets);
+
+  /** Two workers, each with traffic of its own, who hear of each other. */
+  async function pair(vendor: Vendor): Promise<[Traffic, Traffic]> {
+    const heard: ((said: unknown) => unknown)[] = [];
+    const line = (own: number): Workers => ({
+      several: true,
+      askOthers: async (_, said) => heard[1 - own]?.(JSON.parse(JSON.stringify(said))),
+      askSupervisor: async () => undefined,
+      answer(_, answer) {
+        heard[own] = answer;
+        return () => delete heard[own];
+      },
+    });
+    const workers: [Traffic, Traffic] = [new Traffic([health()], vendor, line(0)), new Traffic([health()], vendor, line(1))];
+    for (const each of workers) {
+      for (const { provider, model } of targets) each.host.catalog.offer(provider, [model]);
+      await each.open();
+    }
+    return workers;
+  }
+
+  it.each([
+    ['that a key is full', { error: full(30), status: 429 }],
+    ['that a vendor is down', { error: down }],
+  ])('need not each find out %s', async (_, failure) => {
+    const [first, second] = await pair(({ provider }) => ({ after: 10, ...(provider.name === 'a' ? failure : {}) }));
+    for (let call = 0; call < 5; call += 1) await ask(first);
+    expect(await ask(second)).toMatchObject({ provider: 'b', attempts: 1 });
+  });
+
+  it('ask again after a while, each for itself', async () => {
+    let isDown = true;
+    const [first, second] = await pair(({ provider }) => ({ after: 10, ...(provider.name === 'a' && isDown ? { error: down } : {}) }));
+    for (let call = 0; call < 5; call += 1) await ask(first);
+    isDown = false;
+    await Traffic.wait(5000);
+    expect(await ask(second)).toMatchObject({ provider: 'a', attempts: 1 });
   });
 });

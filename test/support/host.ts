@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { Registry as MetricsRegistry } from 'prom-client';
 import { Catalog } from '../../core/catalog.ts';
 import { createHooks, type CoreHooks } from '../../core/hooks.ts';
-import type { Command, Examination, Host, Keyring, Plugin, Readiness, Route } from '../../core/index.ts';
+import type { Command, Examination, Host, Keyring, Plugin, Readiness, Route, Workers } from '../../core/index.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import type { Provider } from '../../core/provider.ts';
 import { Registry } from '../../core/registry.ts';
@@ -18,8 +18,10 @@ export interface TestHost extends Host {
   readonly discoveries: Discovery[];
 }
 
+const alone: Workers = { several: false, askOthers: async () => undefined, askSupervisor: async () => undefined, answer: () => () => undefined };
+
 /** A host with these plugins applied, in their order; `metrics` is given where two hosts are to share them, as before and after a reload. */
-export function hostWith(plugins: readonly Plugin[], metrics = new MetricsRegistry()): TestHost {
+export function hostWith(plugins: readonly Plugin[], metrics = new MetricsRegistry(), workers = alone): TestHost {
   const calls = createHooks();
   const logger = pino({ level: 'silent' });
   const discoveries: Discovery[] = [];
@@ -37,6 +39,7 @@ export function hostWith(plugins: readonly Plugin[], metrics = new MetricsRegist
     examinations: new Registry<Examination>('examination'),
     running: { count: 0 },
     scrape: () => metrics.metrics(),
+    workers,
     catalog: new Catalog(),
     dataFolder: '/nowhere',
     targetsFor: () => [],

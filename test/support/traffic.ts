@@ -5,7 +5,7 @@
 import { vi } from 'vitest';
 import { Cancellation } from '../../core/cancellation.ts';
 import { fallsBack, finalError } from '../../core/failure.ts';
-import { checkModel, GatewayError, isGatewayError, type Attempt, type ModelFacts, type Plugin, type Preferences, type Provider, type Routed, type Target } from '../../core/index.ts';
+import { checkModel, GatewayError, isGatewayError, type Attempt, type ModelFacts, type Plugin, type Preferences, type Provider, type Routed, type Target, type Workers } from '../../core/index.ts';
 import { routed } from './exchange.ts';
 import { hostWith, type TestHost } from './host.ts';
 import { plainProtocol } from './plain-protocol.ts';
@@ -63,9 +63,9 @@ export class Traffic {
   readonly #vendor: Vendor;
   #calls = 0;
 
-  /** Call `vi.useFakeTimers()` first. */
-  constructor(plugins: readonly Plugin[], vendor: Vendor) {
-    this.host = hostWith(plugins);
+  /** Call `vi.useFakeTimers()` first; `workers` are those it has beside it. */
+  constructor(plugins: readonly Plugin[], vendor: Vendor, workers?: Workers) {
+    this.host = hostWith(plugins, undefined, workers);
     this.#vendor = vendor;
   }
 

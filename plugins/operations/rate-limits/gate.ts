@@ -1,0 +1,95 @@
+/** What each call takes of what its key and its account may do, what its client is told of it, and what is given back at its end. */
+import { GatewayError, type End, type Planned, type Principal } from '../../../core/index.ts';
+import type { Left } from './allowance.ts';
+import type { Counts, Want } from './counter.ts';
+import { headersFor, type Told } from './headers.ts';
+
+export interface Limits {
+  readonly parallel?: number | undefined;
+  readonly requests?: number | undefined;
+  readonly tokens?: number | undefined;
+}
+
+/** One of the two that are limited: the key, or its account. */
+export interface Party {
+  readonly whose: Want['whose'];
+  readonly limits: Limits;
+}
+
+const bytesPerToken = 4;
+
+function estimate({ call, operation, targets }: Planned): number {
+  if (operation === 'count') return 0;
+  const { textBytes, images, mediaBytes } = call.size;
+  return Math.ceil((textBytes + mediaBytes) / bytesPerToken) + images * (targets[0]?.model.capabilities.imageTokens ?? 0);
+}
+
+/** All that a call needs, the calls at one time first: they are cheap to give back. */
+function wantsOf(parties: readonly Party[], principal: Principal, tokens: number): Want[] {
+  const wants: Want[] = [];
+  for (const kind of ['parallel', 'requests', 'tokens'] as const) {
+    for (const { whose, limits } of parties) {
+      const limit = limits[kind];
+      if (limit !== undefined) wants.push({ whose, name: principal[whose], kind, limit, amount: kind === 'tokens' ? tokens : 1 });
+    }
+  }
+  return wants;
+}
+
+/** What one call has taken, to be given back or corrected at its end. */
+interface Taken {
+  readonly wants: readonly Want[];
+  readonly from: Counts;
+}
+
+export class Gate {
+  readonly #parties: readonly Party[];
+  readonly #window: number;
+  readonly #counts: Counts;
+  readonly #taken = new Map<string, Taken>();
+
+  constructor(parties: readonly Party[], window: number, counts: Counts) {
+    this.#parties = parties;
+    this.#window = window;
+    this.#counts = counts;
+  }
+
+  /** Takes all that a call needs of all that is limited, or nothing; the answer is what its client is told. */
+  async enter(planned: Planned): Promise<Record<string, string>> {
+    const { id, family, principal } = planned;
+    const wants = wantsOf(this.#parties, principal, estimate(planned));
+    const neverFits = wants.find(({ amount, limit }) => amount > limit);
+    if (neverFits) throw new GatewayError('body_too_large', `This call of about ${neverFits.amount} tokens is more than the ${neverFits.limit} this ${neverFits.whose} may use in ${this.#window} seconds.`);
+    const { left, refused, from } = await this.#counts.take(id, wants);
+    const last = left.at(-1);
+    const want = wants[left.length - 1];
+    if (refused && last && want) throw this.#tooMany(want, last, family);
+    this.#taken.set(id, { wants, from });
+    const told: Told = {};
+    for (const [index, { kind }] of wants.entries()) {
+      const one = left[index];
+      // Of a key and its account, whichever has less is told.
+      if (one && kind !== 'parallel' && one.remaining <= (told[kind]?.remaining ?? Infinity)) told[kind] = one;
+    }
+    return headersFor(family, told);
+  }
+
+  #tooMany({ whose, kind, limit }: Want, left: Left, family: string): GatewayError {
+    const retryAfter = Math.max(1, Math.ceil(left.resetAfter / 1000));
+    if (kind === 'parallel') return new GatewayError('rate_limited', `This ${whose} may make ${limit} calls at one time. Try again later.`, { retryAfter });
+    return new GatewayError('rate_limited', `This ${whose} may use ${limit} ${kind} in ${this.#window} seconds. Try again later.`, { retryAfter, headers: headersFor(family, { [kind]: left }) });
+  }
+
+  /** Every call that entered leaves once, also one that was refused further in. */
+  async leave(end: End): Promise<void> {
+    const { exchange, type } = end;
+    const taken = this.#taken.get(exchange.id);
+    if (!taken) return;
+    this.#taken.delete(exchange.id);
+    const { input = 0, output = 0 } = type === 'answered' || type === 'failed' ? end.charge.usage : {};
+    // A call that was refused further in did not take place; one that failed was a call.
+    const used = { parallel: 0, requests: type === 'refused' ? 0 : 1, tokens: input + output };
+    const back = taken.wants.map((want) => ({ ...want, amount: want.amount - used[want.kind] }));
+    await taken.from.give(exchange.id, back.filter(({ amount }) => amount !== 0));
+  }
+}

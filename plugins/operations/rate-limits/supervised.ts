@@ -1,0 +1,61 @@
+/**
+ * Calls of several workers, counted by the process that started them: what one worker takes the others lack, and what
+ * a worker had that died is free again. Where that process does not answer the worker counts for itself.
+ */
+import { z } from 'zod';
+import type { Supervisor, Workers } from '../../../core/index.ts';
+import { type Counter, type Counts, type Taking, type Want } from './counter.ts';
+import { MemorySlots } from './slots.ts';
+
+const topic = 'rate-limits';
+
+const wantSchema = z.object({ whose: z.enum(['key', 'account']), name: z.string(), kind: z.enum(['parallel', 'requests', 'tokens']), limit: z.number(), amount: z.number() });
+const questionSchema = z.object({ window: z.number(), call: z.string(), act: z.enum(['take', 'give']), wants: z.array(wantSchema) });
+const takingSchema = z.object({ left: z.array(z.object({ limit: z.number(), remaining: z.number(), resetAfter: z.number() })), refused: z.boolean() });
+
+type Question = z.output<typeof questionSchema>;
+
+export class SupervisedCounter implements Counts {
+  readonly #workers: Workers;
+  readonly #window: number;
+  readonly #own: Counter;
+
+  /** `own`: where it counts when there is no answer. */
+  constructor(workers: Workers, window: number, own: Counter) {
+    this.#workers = workers;
+    this.#window = window;
+    this.#own = own;
+  }
+
+  async take(call: string, wants: readonly Want[]): Promise<Taking & { readonly from: Counts }> {
+    const { success, data } = takingSchema.safeParse(await this.#ask(call, 'take', wants));
+    if (success) return { ...data, from: this };
+    // What is answered too late may have been taken.
+    void this.#ask(call, 'give', wants.filter(({ kind }) => kind === 'parallel'));
+    return this.#own.take(call, wants);
+  }
+
+  give(call: string, wants: readonly Want[]): Promise<unknown> {
+    return this.#ask(call, 'give', wants);
+  }
+
+  #ask(call: string, act: Question['act'], wants: readonly Want[]): Promise<unknown> {
+    return this.#workers.askSupervisor(topic, { window: this.#window, call, act, wants: [...wants] } satisfies Question);
+  }
+}
+
+/** Counts for all workers; `open` gives what counts in memory by windows of so many seconds. */
+export function superviseLimits(supervisor: Supervisor, open: (window: number, slots: MemorySlots) => Promise<Counter>): void {
+  // One for all: a call at a time is the same in every window.
+  const slots = new MemorySlots();
+  const counters = new Map<number, Promise<Counter>>();
+  supervisor.onGone((worker) => slots.gone(worker));
+  supervisor.answer(topic, async (question, worker): Promise<Taking | undefined> => {
+    const { window, call, act, wants } = questionSchema.parse(question);
+    const counter = counters.get(window) ?? open(window, slots);
+    counters.set(window, counter);
+    if (act === 'give') return void (await (await counter).give(call, wants));
+    const { left, refused } = await (await counter).take(call, wants, worker);
+    return { left, refused };
+  });
+}

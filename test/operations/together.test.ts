@@ -1,0 +1,72 @@
+/** What several workers know together: each other's calls, and what keys and accounts have running and used. */
+import { readFileSync } from 'node:fs';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { modelOf, openOperated, until, type Operated } from '../support/operated.ts';
+import type { RunningGateway } from '../support/process.ts';
+
+let operated: Operated;
+beforeAll(async () => void (operated = await openOperated()));
+afterEach(() => operated.reset());
+afterAll(() => operated.close());
+
+const body = { model: modelOf['chat-completions'], messages: [{ role: 'user', content: 'Hello there, who is it?' }] };
+
+/** Each request by a connection of its own: connections, and not calls, are dealt out among workers. */
+async function ask({ url }: RunningGateway, path: string, sent?: object): Promise<Response> {
+  const response = await fetch(url + path, {
+    headers: { authorization: `Bearer ${operated.key}`, connection: 'close' },
+    ...(sent ? { method: 'POST', body: JSON.stringify(sent) } : {}),
+  });
+  await response.clone().arrayBuffer();
+  return response;
+}
+
+async function statuses(count: number, gateway: RunningGateway): Promise<number[]> {
+  const answers = await Promise.all(Array.from({ length: count }, () => ask(gateway, '/v1/chat/completions', body)));
+  return answers.map(({ status }) => status).toSorted();
+}
+
+async function start(limits?: string): Promise<RunningGateway> {
+  const file = new URL('../../plugins/operations/rate-limits.ts', import.meta.url).href;
+  operated.configure('workers: 2', limits ? `(await import('${file}')).rateLimits(${limits})` : '');
+  const gateway = await operated.start();
+  await until(() => gateway.printed().split(/is ready at|a worker is ready/).length === 3);
+  return gateway;
+}
+
+describe('several workers', () => {
+  it('tell of every call, whichever of them made it, to the key that made it', async () => {
+    const gateway = await start();
+    const made = await Promise.all(Array.from({ length: 3 }, () => ask(gateway, '/v1/chat/completions', body)));
+    for (const { headers } of made) {
+      const id = headers.get('x-request-id');
+      const found = await Promise.all(Array.from({ length: 6 }, () => ask(gateway, `/v1/calls/${id}`)));
+      expect(found.map(({ status }) => status)).toEqual(Array.from({ length: 6 }, () => 200));
+      expect(await found[0]?.json()).toMatchObject({ id, outcome: 'completed' });
+      const other = await fetch(`${gateway.url}/v1/calls/${id}`, { headers: { authorization: `Bearer sk-${'0'.repeat(40)}` } });
+      expect(other.status).toBe(401);
+    }
+    expect((await ask(gateway, '/v1/calls/0192f000-0000-7000-8000-000000000000')).status).toBe(404);
+  });
+
+  it('count requests and tokens together', async () => {
+    const gateway = await start('{ perKey: { requests: 7 }, perAccount: { tokens: 100_000 } }');
+    expect(await statuses(12, gateway)).toEqual([...Array.from({ length: 7 }, () => 200), ...Array.from({ length: 5 }, () => 429)]);
+  });
+
+  // Whose children a process has is read where only Linux has it.
+  it.runIf(process.platform === 'linux')('count the calls at one time together, and those of one that dies no more', async () => {
+    const gateway = await start('{ perKey: { parallel: 6 } }');
+    const letGo = operated.hold();
+    const streams = await Promise.all(Array.from({ length: 8 }, () => operated.stream(gateway)));
+    expect(streams.map(({ status }) => status).toSorted()).toEqual([...Array.from({ length: 6 }, () => 200), 429, 429]);
+    const { pid = 0 } = gateway.child;
+    const [victim = 0] = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
+    process.kill(victim, 'SIGKILL');
+    // What it held is free again, and the rest is still held.
+    await until(async () => (await operated.stream(gateway).catch(() => undefined))?.status === 200);
+    letGo();
+    await Promise.allSettled(streams.map((stream) => stream.text()));
+    await until(async () => (await statuses(6, gateway).catch(() => [])).every((status) => status === 200));
+  });
+});
