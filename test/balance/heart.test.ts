@@ -191,6 +191,46 @@ describe('the rhythm', () => {
   });
 });
 
+describe('a reservation that is too old', () => {
+  const expire = vi.fn<Store['expire']>(async () => []);
+  let own: Heart | undefined;
+  afterEach(async () => {
+    await own?.stop();
+    vi.restoreAllMocks();
+    expire.mockClear();
+  });
+
+  function watching(longestCall: number): Heart {
+    own = new Heart({
+      store: { ...store, expire }, every: 1, lease: 1000, longestCall, logger: pino({ level: 'silent' }), onBeat: async () => undefined, onRecovered: () => undefined,
+    });
+    own.start();
+    return own;
+  }
+
+  it('is given back once this process has watched the clock for as long', async () => {
+    const began = Date.now();
+    watching(300);
+    await vi.waitFor(() => expect(expire).toHaveBeenCalled(), 10_000);
+    const asked = expire.mock.calls[0]?.[0];
+    expect(asked?.at).toBeGreaterThanOrEqual(began + 300);
+    expect(asked?.before).toBe((asked?.at ?? 0) - 300);
+  });
+
+  it('cannot be told by a clock that jumps, back or forth: nothing is given back', async () => {
+    const now = Date.now.bind(Date);
+    let off = 0;
+    vi.spyOn(Date, 'now').mockImplementation(() => now() + off);
+    const jumping = setInterval(() => void (off = off === 0 ? 3_600_000 : 0), 20);
+    watching(300);
+    const beats = owners.mock.calls.length;
+    await vi.waitFor(() => expect(owners.mock.calls.length).toBeGreaterThan(beats + 300), 20_000);
+    expect(expire).not.toHaveBeenCalled();
+    clearInterval(jumping);
+    await vi.waitFor(() => expect(expire).toHaveBeenCalled(), 10_000);
+  });
+});
+
 describe('a ledger full of what dead processes left', () => {
   it('is cleared within moments of a start, in parts that let others write between them', { timeout: 60_000 }, async () => {
     const { store: ledger, another, books, dispose } = await openTemporary();

@@ -1,6 +1,6 @@
 /**
- * The ledger's promises in full: the long forms of `test/balance/mixed`, `kills`, `outage`, `power-loss`, `slow-disk` and
- * `test/flows/abort`, the contract with thousands of histories (`HISTORIES`), and disks that fail or are slow (which need strace).
+ * The ledger's promises in full: the long forms of `test/balance/mixed`, `kills`, `outage`, `power-loss`, `slow-disk`,
+ * `clock` and `test/flows/abort`, the contract with thousands of histories (`HISTORIES`), and disks that fail or are slow (which need strace).
  */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import type * as threads from 'node:worker_threads';
 import { describe, expect, it, vi } from 'vitest';
 import { leavers } from '../balance/leavers.ts';
+import { clockRun } from '../balance/clock.ts';
 import { drawer } from '../balance/drawer.ts';
 import { kills } from '../balance/kills.ts';
 import { openTemporary, readBooks, temporaryFolder } from '../balance/ledger-file.ts';
@@ -76,7 +77,7 @@ describe('a disk that fails', () => {
 
 describe('a disk that is slow', () => {
   it('keeps calls waiting for their own two commits and the two before them, and the event loop not, for a minute', async () => {
-    const { statuses, slowest, lag, audit } = await runSlowDisk({ commit: 200, milliseconds: 60_000, atOnce: 200 });
+    const { statuses, slowest, lag, audit } = await runSlowDisk({ commit: 200, milliseconds: 60_000, atOnce: 100 });
     process.stdout.write(`${JSON.stringify(statuses)}; 99 of 100 calls took ${slowest.toFixed(0)} ms at most, the event loop came ${lag.toFixed(0)} ms late\n`);
     expect(Object.keys(statuses)).toEqual(['200']);
     expect(slowest).toBeLessThan(8000);
@@ -103,6 +104,16 @@ describe('a thousand remains of a log after a power loss', () => {
     const { unsound, lost, shortened } = await powerLoss({ turns: 40, remains: 1000, draw: drawer(seed) });
     expect({ unsound, lost }).toEqual({ unsound: [], lost: [] });
     expect(shortened).toBeGreaterThan(500);
+  });
+});
+
+describe('a clock that jumps by an hour and a year, stops and comes back', () => {
+  it('makes nobody dead and no reservation old, though each of its states lasts some leases', async () => {
+    const { streams, whole, ids, strange, due, used, audit } = await clockRun({ milliseconds: 10_000, lease: 1 });
+    expect({ streams, whole, ids }).toEqual({ streams: 28, whole: 28, ids: 28 });
+    expect(strange).toEqual([]);
+    expect(used).toBeCloseTo(due, 9);
+    expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });
   });
 });
 

@@ -28,6 +28,8 @@ export interface HeartOptions {
 const part = 200;
 /** Beats between two looks for reservations that are too old. */
 const expireEvery = 60;
+/** Milliseconds that the clock on the wall may gain or lose between two beats: one that does more has jumped. */
+const mostUneven = 60_000;
 
 interface Live {
   readonly exchange: Planned;
@@ -51,6 +53,9 @@ export class Heart {
   #hasBegun = false;
   #seen = new Map<string, Seen>();
   #lookedAt = -Infinity;
+  /** How far the clock on the wall is ahead of the process's own, and since when, by its own, it was never off from that. */
+  #ahead = Date.now() - performance.now();
+  #evenSince = performance.now();
   #beating: Promise<void> = Promise.resolve();
 
   constructor(options: HeartOptions) {
@@ -80,10 +85,11 @@ export class Heart {
     const { signal } = this.#stopping;
     for (let round = 0; !signal.aborted; round += 1) {
       try {
+        this.#checkClock();
         await this.beat();
         await this.#options.onBeat();
         await this.look(performance.now());
-        if (round % expireEvery === 0) await this.#expire();
+        if (round % expireEvery === expireEvery - 1) await this.#expire();
       } catch (error) {
         // Refused calls say the same, and readiness too.
         this.#options.logger.debug({ error }, 'the ledger could not be asked for a beat');
@@ -155,10 +161,17 @@ export class Heart {
     if (count > 0) logger.warn({ owner, count }, 'a process died with calls running: they are settled');
   }
 
+  #checkClock(): void {
+    const ahead = Date.now() - performance.now();
+    if (Math.abs(ahead - this.#ahead) > mostUneven) this.#evenSince = performance.now();
+    this.#ahead = ahead;
+  }
+
+  /** What was made before the clock on the wall jumped, or before this process began to watch it, tells no age: it is waited for until it would be too old all the same. */
   async #expire(): Promise<void> {
     const { store, longestCall } = this.#options;
-    // As much time as passed here, and not as the clock on the wall says: nothing grows old by a jump.
-    const at = Math.floor(performance.timeOrigin + performance.now());
+    if (performance.now() - this.#evenSince < longestCall) return;
+    const at = Date.now();
     await store.expire({ before: at - longestCall, limit: part, at });
   }
 }

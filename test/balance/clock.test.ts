@@ -1,0 +1,11 @@
+/** A clock that jumps by an hour and a year, back and forth, under running calls; `npm run faults` takes longer over it. */
+import { expect, it } from 'vitest';
+import { clockRun } from './clock.ts';
+
+it('a clock that jumps makes nobody dead and no reservation old, and every call is settled by its own process', { timeout: 60_000 }, async () => {
+  const { streams, whole, ids, strange, due, used, audit } = await clockRun({ milliseconds: 600, lease: 1 });
+  expect({ streams, whole, ids }).toEqual({ streams: 28, whole: 28, ids: 28 });
+  expect(strange).toEqual([]);
+  expect(used).toBeCloseTo(due, 9);
+  expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });
+});

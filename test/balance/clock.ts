@@ -1,0 +1,72 @@
+/** Two gateways on one ledger, with streams that run, while the clock on the wall jumps, stands still and comes back. */
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { vi } from 'vitest';
+import { openHouse, type House } from '../support/house.ts';
+import { readBooks, temporaryFolder } from './ledger-file.ts';
+
+const hour = 3600 * 1000;
+const year = 365 * 24 * hour;
+/** By how much the clock is off, one after the other; `stopped`: it stands still. */
+const states = [hour, -hour, year, -year, 'stopped', 0] as const;
+
+const body = { model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: 'Hello!' }], stream: true };
+
+export interface ClockRun {
+  /** How many streams there were, how many ended with their last word, and by how many ids. */
+  readonly streams: number;
+  readonly whole: number;
+  readonly ids: number;
+  /** Entries that are no reservation and no plain end of one. */
+  readonly strange: readonly string[];
+  /** USD that all calls should have cost, and did. */
+  readonly due: number;
+  readonly used: number;
+  readonly audit: unknown;
+}
+
+async function costOfOne({ post, balance }: House): Promise<number> {
+  await (await post(body)).text();
+  return (await balance()).used;
+}
+
+/** Streams are begun in each state of the clock, which lasts so many milliseconds, and end when all have passed. */
+export async function clockRun({ milliseconds, lease }: { readonly milliseconds: number; readonly lease: number }): Promise<ClockRun> {
+  const folder = temporaryFolder();
+  const store = { kind: 'sqlite', file: join(folder.path, 'ledger.db') } as const;
+  const houses = [await openHouse({ ledger: { store, lease } }), await openHouse({ ledger: { store, lease } })];
+  const now = Date.now.bind(Date);
+  const clock = vi.spyOn(Date, 'now');
+  try {
+    const [first] = houses;
+    const each = first ? await costOfOne(first) : 0;
+    let letGo = (): void => undefined;
+    const hold = new Promise<void>((resolve) => { letGo = resolve; });
+    for (const { vendor } of houses) vendor.script('gpt-4o-mini', { hold, holdAfter: 2 });
+    const running: Response[] = [];
+    const begin = async (): Promise<void> => void running.push(...(await Promise.all(houses.flatMap(({ post }) => [post(body), post(body)]))));
+    await begin();
+    for (const state of states) {
+      const stopped = now();
+      clock.mockImplementation(() => (state === 'stopped' ? stopped : now() + state));
+      await begin();
+      await sleep(milliseconds);
+    }
+    letGo();
+    const texts = await Promise.all(running.map((response) => response.text()));
+    const { entries } = readBooks(store.file);
+    return {
+      streams: running.length,
+      whole: texts.filter((text) => text.trimEnd().endsWith('data: [DONE]')).length,
+      ids: new Set(running.map((response) => response.headers.get('x-request-id'))).size,
+      strange: entries.filter(({ kind, flags }) => flags !== '' || !['credit', 'reserve', 'post'].includes(kind)).map(({ kind, flags }) => `${kind} ${flags}`),
+      due: each * (running.length + 1),
+      used: (await houses[0]?.balance())?.used ?? 0,
+      audit: await houses[0]?.gateway.verb('audit'),
+    };
+  } finally {
+    clock.mockRestore();
+    for (const house of houses) await house.close();
+    folder.remove();
+  }
+}
