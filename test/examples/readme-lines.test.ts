@@ -1,0 +1,52 @@
+/** The lines of the README that are to be pasted do what it says, each in its turn, as a shell runs them. */
+import { execFile } from 'node:child_process';
+import { readFileSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { makeDataFolder, startProcess, type RunningGateway } from '../support/process.ts';
+
+const root = join(import.meta.dirname, '../..');
+const blocks = Array.from(readFileSync(join(root, 'README.md'), 'utf8').matchAll(/^```sh\n(.*?)^```$/gms), ([, block = '']) => block);
+const folder = makeDataFolder();
+const settings = { TOLLGATE_DATA: join(folder, 'data'), TOLLGATE_TOP_UP_SECRET: 'a secret of some thirty-odd characters' };
+
+let gateway: RunningGateway;
+beforeAll(async () => {
+  gateway = await startProcess(settings);
+});
+afterAll(async () => {
+  await gateway.stop('SIGKILL');
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Runs the one block that has these words, and answers all it printed. Two things are put in place: the ports, and the project's own command. */
+async function paste(words: string): Promise<string> {
+  const found = blocks.filter((block) => block.includes(words));
+  expect(found).toHaveLength(1);
+  const port = Number(new URL(gateway.url).port);
+  const lines = (found[0] ?? '').replaceAll('127.0.0.1:8787', `127.0.0.1:${port}`).replaceAll('127.0.0.1:8788', `127.0.0.1:${port + 1}`)
+    .replaceAll('npm run --silent tollgate --', `node ${join(root, 'core/cli.js')}`).replace(/^export KEY=.*$/m, '');
+  const { HOME = '', PATH = '' } = process.env;
+  const KEY = /export KEY=(\S+)/.exec(gateway.printed())?.[1] ?? '';
+  const environment = { HOME, KEY, PATH: `${dirname(process.execPath)}:${PATH}`, TOLLGATE_CONFIG: join(root, 'gateway.config.ts'), PORT: String(port), ...settings };
+  const { stdout } = await promisify(execFile)('bash', ['-e', '-o', 'pipefail', '-c', lines], { cwd: folder, env: environment });
+  return stdout;
+}
+
+it.each<[string, string, readonly RegExp[]]>([
+  ['the first ones call a model, and show the balance and the models', 'export KEY=', [/Tollgate's demo model/, /"currency":"USD"/, /"id":"demo\/echo"/]],
+  ['all families call it', '/v1/responses -H', [/"object":"response"/, /"type":"message"/, /"finishReason":"STOP"/]],
+  ['a call is looked up by the id it was given', 'head.txt', [/"object":"chat.completion"/, /"attempts":\[\{[^\]]*"demo"/]],
+  ['the command line makes keys, tells usage and looks at everything', 'tollgate -- doctor', [/"key":"sk-/, /^Kept nowhere/m, /^key,model,day,/m, /a gateway answers at/, /Nothing keeps it from serving/]],
+  ["the operators' door opens to its secret", 'operator-secret', [/"account":"acme"/]],
+  ['a signed top-up is credited', 'tollgate-signature', [/"status":"credited"/]],
+])('%s', { timeout: 60_000 }, async (_, words, shown) => {
+  const printed = await paste(words);
+  for (const part of shown) expect(printed).toMatch(part);
+});
+
+it('a picture is made, and changed', { timeout: 60_000 }, async () => {
+  await paste('lighthouse.png');
+  for (const file of ['lighthouse.png', 'night.png']) expect(readFileSync(join(folder, file)).subarray(1, 4).toString()).toBe('PNG');
+});
