@@ -1,5 +1,6 @@
 /** Several processes on one port: to clients and operators they are one gateway. */
 import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { modelOf, openOperated, until, type Operated } from '../support/operated.ts';
 import type { RunningGateway } from '../support/process.ts';
@@ -24,6 +25,15 @@ async function metric({ url }: RunningGateway, pattern: RegExp): Promise<number 
 }
 
 const served = /tollgate_requests_total\{[^}]*code="200"[^}]*\} (\d+)/;
+
+/** Several looks at once, each by a connection of its own; undefined is one that was dealt to a worker that does not answer. */
+function scrapes({ url }: RunningGateway): Promise<({ readonly status: number; readonly text: string } | undefined)[]> {
+  const scrape = async (): Promise<{ status: number; text: string }> => {
+    const response = await fetch(`${url}/metrics`, { headers: { connection: 'close' }, signal: AbortSignal.timeout(4000) });
+    return { status: response.status, text: await response.text() };
+  };
+  return Promise.all(Array.from({ length: 6 }, () => scrape().catch(() => undefined)));
+}
 
 /** The ids of its worker processes. */
 function workersOf({ child: { pid = 0 } }: RunningGateway): number[] {
@@ -69,6 +79,34 @@ describe.runIf(process.platform === 'linux')('several workers', () => {
     await until(() => readyIn(gateway) === 3);
     expect(workersOf(gateway)).not.toContain(victim);
     expect(await Promise.all(Array.from({ length: 8 }, () => call(gateway)))).toEqual(Array.from({ length: 8 }, () => 200));
+    expect((await gateway.stop('SIGTERM')).code).toBe(0);
+  });
+
+  it('are measured without the one that dies meanwhile, and none of their own goes with it', async () => {
+    const gateway = await start(3);
+    const [silent = 0] = workersOf(gateway);
+    process.kill(silent, 'SIGSTOP');
+    const scraping = scrapes(gateway);
+    await sleep(500);
+    process.kill(silent, 'SIGKILL');
+    const told = (await scraping).filter((scrape) => scrape !== undefined);
+    expect(told.length).toBeGreaterThan(0);
+    for (const { status, text } of told) expect([status, text]).toEqual([200, expect.stringContaining('tollgate_streams_open')]);
+    expect((await gateway.stop('SIGTERM')).code).toBe(0);
+  });
+
+  it('may die while they ask for the figures of all', async () => {
+    const gateway = await start();
+    const [asking = 0, silent = 0] = workersOf(gateway);
+    process.kill(silent, 'SIGSTOP');
+    const scraping = scrapes(gateway);
+    await sleep(500);
+    process.kill(asking, 'SIGKILL');
+    await until(() => !workersOf(gateway).includes(asking));
+    process.kill(silent, 'SIGCONT');
+    expect(await scraping).toContain(undefined);
+    await until(() => readyIn(gateway) === 3);
+    expect(await call(gateway)).toBe(200);
     expect((await gateway.stop('SIGTERM')).code).toBe(0);
   });
 
