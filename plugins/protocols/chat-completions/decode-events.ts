@@ -28,11 +28,12 @@ interface OpenBlock {
   readonly opaque: Opaque[];
 }
 
+type ResponseStart = Extract<CanonicalEvent, { type: 'response-start' }>;
 type BlockFacts = Pick<Extract<CanonicalEvent, { type: 'block-start' }>, 'id' | 'mediaType' | 'vendor'>;
 
 interface Candidate {
   readonly index: number;
-  readonly calls: ToolCalls;
+  calls: ToolCalls | undefined;
   open: OpenBlock | undefined;
   /** The latest block of text, which annotations hang on. */
   text: number | undefined;
@@ -42,8 +43,20 @@ interface Candidate {
 /** Known fields of a chunk, and those that are about the vendor's account rather than the reply. */
 const chunkFields = new Set(['id', 'object', 'created', 'model', 'choices', 'usage', 'error', 'obfuscation', 'x_groq', 'provider', 'usage_breakdown']);
 
+function unknownIn(chunk: Fields): Fields {
+  let unknown: Record<string, unknown> | undefined;
+  for (const name of Object.keys(chunk)) {
+    if (chunk[name] !== null && !chunkFields.has(name)) (unknown ??= {})[name] = chunk[name];
+  }
+  return unknown ?? nothing;
+}
+
+const nothing: Fields = {};
+
 export class ReplyDecoder implements EventDecoder {
   readonly #call: ClientCall;
+  /** Where a choice has what it says: a chunk's in its delta, a whole reply's in its message. */
+  #said: 'delta' | 'message' = 'delta';
   readonly #candidates = new Map<number, Candidate>();
   #events: CanonicalEvent[] = [];
   #blocks = 0;
@@ -77,9 +90,9 @@ export class ReplyDecoder implements EventDecoder {
     if (!isObject(body) || !(Array.isArray(choices) || body['error'])) {
       throw new GatewayError('upstream_failed', 'The provider sent a reply that is no chat completion.');
     }
-    const all: unknown[] = Array.isArray(choices) ? choices : [];
     this.#events = [];
-    this.#take({ ...body, choices: all.map((choice) => (isObject(choice) ? { ...choice, delta: choice['message'] } : choice)) }, false);
+    this.#said = 'message';
+    this.#take(body, false);
     if (!this.#over) this.#end([...this.#candidates.values()].every(({ finished }) => finished));
     return this.#events;
   }
@@ -102,17 +115,15 @@ export class ReplyDecoder implements EventDecoder {
     const created = knownCount(chunk['created']);
     this.#started = true;
     this.#reply = JSON.stringify([id, created]);
-    this.#events.push({
-      type: 'response-start',
-      ...(typeof id === 'string' ? { id } : {}),
-      ...(typeof model === 'string' ? { model } : {}),
-      ...(created === undefined ? {} : { created }),
-      ...bag.keep(Object.fromEntries(Object.entries(chunk).filter(([name, value]) => value !== null && !chunkFields.has(name)))),
-    });
+    const start: ResponseStart = { type: 'response-start' };
+    if (typeof id === 'string') start.id = id;
+    if (typeof model === 'string') start.model = model;
+    if (created !== undefined) start.created = created;
+    this.#events.push(Object.assign(start, bag.keep(unknownIn(chunk))));
   }
 
   #choose(choice: Fields, position: number): void {
-    const { index, delta, finish_reason: reason, logprobs } = choice;
+    const { index, [this.#said]: delta, finish_reason: reason, logprobs } = choice;
     const candidate = this.#candidate(knownCount(index) ?? position);
     if (isObject(delta)) this.#read(candidate, delta, logprobs);
     if (isObject(choice['error'])) this.#fail(readVendorError({ error: choice['error'] }));
@@ -122,16 +133,19 @@ export class ReplyDecoder implements EventDecoder {
   #candidate(index: number): Candidate {
     const known = this.#candidates.get(index);
     if (known) return known;
-    const calls = new ToolCalls({
-      candidate: index,
+    const candidate: Candidate = { index, calls: undefined, open: undefined, text: undefined, finished: false };
+    this.#candidates.set(index, candidate);
+    return candidate;
+  }
+
+  #toolCalls(candidate: number): ToolCalls {
+    return new ToolCalls({
+      candidate,
       nextBlock: () => this.#nextBlock(),
       emit: (event) => void this.#events.push(event),
       reply: () => this.#reply,
       asked: (name) => this.#askedTools().get(name),
     });
-    const candidate: Candidate = { index, calls, open: undefined, text: undefined, finished: false };
-    this.#candidates.set(index, candidate);
-    return candidate;
   }
 
   #nextBlock(): number {
@@ -158,6 +172,7 @@ export class ReplyDecoder implements EventDecoder {
     const fragments: unknown[] = Array.isArray(calls) ? calls : isObject(former) ? [{ index: -1, function: former }] : [];
     if (fragments.length === 0) return;
     this.#close(candidate);
+    candidate.calls ??= this.#toolCalls(candidate.index);
     for (const [position, fragment] of fragments.entries()) if (isObject(fragment)) candidate.calls.take(fragment, position);
   }
 
@@ -264,8 +279,8 @@ export class ReplyDecoder implements EventDecoder {
 
   #finish(candidate: Candidate, raw: string): void {
     this.#close(candidate);
-    candidate.calls.end();
-    const unified = decodeFinish(raw, candidate.calls.any);
+    candidate.calls?.end();
+    const unified = decodeFinish(raw, candidate.calls?.any ?? false);
     if (unified === 'error') return this.#fail({ message: `The provider ended its reply with "${raw}".` });
     candidate.finished = true;
     this.#events.push({ type: 'finish', candidate: candidate.index, reason: { unified, raw } });
@@ -282,7 +297,7 @@ export class ReplyDecoder implements EventDecoder {
     this.#over = true;
     for (const candidate of this.#candidates.values()) {
       this.#close(candidate);
-      candidate.calls.end();
+      candidate.calls?.end();
     }
     if (complete && this.#candidates.size > 0) this.#events.push({ type: 'response-end' });
   }

@@ -42,8 +42,11 @@ export function decodeUsage(wire: Fields): Usage | undefined {
 
 /** Undefined where none of the counts is known: a zero that nobody counted would be believed. */
 function known(counts: Readonly<Record<string, number | undefined>>): Record<string, number | undefined> | undefined {
-  const entries = Object.entries(counts).filter(([, count]) => count !== undefined);
-  return entries.length > 0 ? Object.fromEntries(entries) : undefined;
+  let found: Record<string, number | undefined> | undefined;
+  for (const name of Object.keys(counts)) {
+    if (counts[name] !== undefined) (found ??= {})[name] = counts[name];
+  }
+  return found;
 }
 
 function sum(first: number | undefined, second: number | undefined): number | undefined {
