@@ -1,7 +1,17 @@
-/** What a promise gives, or undefined when it takes longer than `milliseconds`; the promise goes on. */
+import { setDeadline } from './deadlines.ts';
+
+/** What a promise gives, or undefined when it takes longer than `milliseconds`, give or take a tick; the promise goes on. */
 export function within<Value>(promise: Promise<Value>, milliseconds: number): Promise<Value | undefined> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, milliseconds, undefined);
-    promise.then(resolve, reject).finally(() => clearTimeout(timer));
+    const inTime = setDeadline(milliseconds, () => resolve(undefined));
+    const settle = (value: Value): void => {
+      inTime();
+      resolve(value);
+    };
+    const fail = (error: unknown): void => {
+      inTime();
+      reject(error);
+    };
+    promise.then(settle, fail);
   });
 }

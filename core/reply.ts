@@ -40,7 +40,7 @@ export class Reply {
   /** Answers a promise only where the client is slower than the vendor; it resolves when it caught up, or left. */
   write(text: string): Promise<void> | undefined {
     if (this.#response.destroyed) return undefined;
-    if (!this.started) this.#begin(this.#headers);
+    if (!this.started) this.#begin();
     this.#keep(text);
     this.#beat?.refresh();
     return this.#response.write(bytesOf(text)) ? undefined : this.#drained();
@@ -50,7 +50,10 @@ export class Reply {
   finish(text: string | Uint8Array): void {
     clearInterval(this.#beat);
     if (this.#response.destroyed) return;
-    if (!this.started) this.#begin({ ...this.#headers, 'content-length': String(Buffer.byteLength(text)) });
+    if (!this.started) {
+      this.#headers['content-length'] = String(Buffer.byteLength(text));
+      this.#begin();
+    }
     this.#keep(text);
     this.#response.end(bytesOf(text));
     if (this.#response.writableLength > 0) this.#watchStall();
@@ -86,10 +89,10 @@ export class Reply {
     if (tape.whole) tape.bytes.push(bytes);
   }
 
-  #begin(headers: Record<string, string>): void {
+  #begin(): void {
     // Who is about to go takes no further call by this connection.
     if (this.#core.calls.draining) this.#response.shouldKeepAlive = false;
-    this.#response.writeHead(this.#status, headers);
+    this.#response.writeHead(this.#status, this.#headers);
   }
 
   /** A client that takes nothing at all for so long is cut off: sockets know whether what they hold gets less. */
