@@ -36,7 +36,7 @@ function chunk(choices: object[], more: object = {}): string {
 }
 
 /** A vendor that streams as many words as the prompt asks for, slowly. */
-async function startJournallingVendor(pause: number) {
+export async function startJournallingVendor(pause: number) {
   const journal = new Map<string, Served>();
   const vendor = await startScriptedVendor(async (response, _, body) => {
     const [, marker = '', count = '0'] = /(call-[\w-]+) words (\d+)/.exec(body) ?? [];
@@ -104,7 +104,7 @@ export interface Kills {
   readonly audit: Awaited<ReturnType<Store['audit']>>;
 }
 
-async function allEntries(store: Store): Promise<Entry[]> {
+export async function allEntries(store: Store): Promise<Entry[]> {
   const all: Entry[] = [];
   for (let page = await store.entries({ limit: 5000 }); page.length > 0; page = await store.entries({ after: all.at(-1)?.number, limit: 5000 })) all.push(...page);
   return all;
@@ -121,7 +121,7 @@ async function untilResolved(store: Store, isNew: (call: string) => boolean): Pr
   }
 }
 
-function costOf(words: number): bigint {
+export function costOf(words: number): bigint {
   return BigInt(promptTokens * rates.input + words * rates.output);
 }
 

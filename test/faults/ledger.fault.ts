@@ -1,6 +1,6 @@
 /**
  * The ledger's promises in full: the long forms of `test/balance/mixed`, `kills`, `outage`, `power-loss`, `slow-disk`,
- * `clock` and `test/flows/abort`, the contract with thousands of histories (`HISTORIES`), and disks that fail or are slow (which need strace).
+ * `clock`, `repricing`, `rolling` and `test/flows/abort`, the contract with thousands of histories (`HISTORIES`), and disks that fail or are slow (which need strace).
  */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
@@ -15,6 +15,8 @@ import { openTemporary, readBooks, temporaryFolder } from '../balance/ledger-fil
 import { mixedCalls } from '../balance/mixed.ts';
 import { runOutage } from '../balance/outage.ts';
 import { powerLoss } from '../balance/power-loss.ts';
+import { repricing } from '../balance/repricing.ts';
+import { rolling } from '../balance/rolling.ts';
 import { runSlowDisk } from '../balance/slow-disk.ts';
 import { expectSound } from '../contract/books.ts';
 import { testStore } from '../contract/store.ts';
@@ -113,6 +115,31 @@ describe('a clock that jumps by an hour and a year, stops and comes back', () =>
     expect({ streams, whole, ids }).toEqual({ streams: 28, whole: 28, ids: 28 });
     expect(strange).toEqual([]);
     expect(used).toBeCloseTo(due, 9);
+    expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });
+  });
+});
+
+describe('prices that change every second for a minute, and are read again ten times a second', () => {
+  it('charge each call at the one it was reserved at', async () => {
+    const { statuses, versions, wrong, overtaken, audit } = await repricing({ changes: 60, every: 1000, readings: 10, lanes: 20, call: 400 });
+    process.stdout.write(`${statuses[200]} calls at ${versions} prices; ${overtaken} ended when another was in service\n`);
+    expect(Object.keys(statuses)).toEqual(['200']);
+    expect(versions).toBeGreaterThan(30);
+    expect(overtaken).toBeGreaterThan(60);
+    expect(wrong).toEqual([]);
+    expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });
+  });
+});
+
+describe('two gateways of which one is replaced every ten seconds for ten minutes', () => {
+  it('fail no call, charge each once, and leave nothing to the other', async () => {
+    const { completed, failed, wrong, codes, flagged, audit } = await rolling({ restarts: 60, every: 10_000, lanes: 40, draw: drawer(seed) });
+    process.stdout.write(`${completed} calls were completed\n`);
+    expect(failed).toEqual([]);
+    expect(wrong).toEqual([]);
+    expect(completed).toBeGreaterThan(1000);
+    expect([...codes]).toEqual([0]);
+    expect(flagged).toEqual([]);
     expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });
   });
 });

@@ -1,0 +1,12 @@
+/** Prices that change while calls run; `npm run faults` has them change for a minute. */
+import { expect, it } from 'vitest';
+import { repricing } from './repricing.ts';
+
+it('a call is charged at the price it was reserved at, whatever prices came into service while it ran', { timeout: 60_000 }, async () => {
+  const { statuses, versions, wrong, overtaken, audit } = await repricing({ changes: 8, every: 250, readings: 1, lanes: 8, call: 200 });
+  expect(Object.keys(statuses)).toEqual(['200']);
+  expect(versions).toBeGreaterThan(2);
+  expect(overtaken).toBeGreaterThan(0);
+  expect(wrong).toEqual([]);
+  expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });
+});

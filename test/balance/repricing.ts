@@ -1,0 +1,95 @@
+/** A gateway whose prices change again and again while calls run: what each call was quoted at, and what it was charged. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
+import { openOperated, until } from '../support/operated.ts';
+
+const model = 'house/model';
+
+function catalogue(price: string): string {
+  const facts = { id: model, upstream: 'gpt-4o-mini', name: 'Model', description: 'A model.', created: '2026-01-01', contextLength: 100_000, outputLimit: 1000, input: ['text'], output: ['text'] };
+  return JSON.stringify({ vendor: 'house', asOf: '2026-01-01', source: 'made up', models: [{ ...facts, price: { input: price, output: price } }] });
+}
+
+export interface Repricing {
+  readonly statuses: Readonly<Record<number, number>>;
+  /** Versions of the price that calls were charged at. */
+  readonly versions: number;
+  /** Calls that were charged by another version than they were quoted at. */
+  readonly wrong: readonly string[];
+  /** Calls that a new price came into, between their quote and their end. */
+  readonly overtaken: number;
+  readonly audit: unknown;
+}
+
+export interface RepricingOptions {
+  readonly changes: number;
+  /** Milliseconds from one change to the next, and how often the configuration is read again meanwhile. */
+  readonly every: number;
+  readonly readings: number;
+  /** How many calls run at a time, each of them for about so many milliseconds. */
+  readonly lanes: number;
+  readonly call: number;
+}
+
+export async function repricing({ changes, every, readings, lanes, call }: RepricingOptions): Promise<Repricing> {
+  const operated = await openOperated();
+  try {
+    const { vendors, folder, configure } = operated;
+    const file = join(folder, 'models.json');
+    writeFileSync(file, catalogue('1'));
+    const house = `{ name: 'house', env: { key: 'HOUSE_KEY', baseUrl: 'HOUSE_URL' }, endpoints: { 'chat-completions': '/chat/completions' }, models: new URL(${JSON.stringify(pathToFileURL(file).href)}) }`;
+    configure('', `defineProvider(${house})()`);
+    const gateway = await operated.start({ HOUSE_KEY: vendors.openai.key, HOUSE_URL: vendors.openai.url });
+    vendors.script('gpt-4o-mini', { text: ['one ', 'two ', 'three ', 'four ', 'five'], delayEvents: call / 8 });
+    const statuses: Record<number, number> = {};
+    let over = false;
+    const lane = async (): Promise<void> => {
+      while (!over) {
+        const response = await operated.post(gateway, '/v1/chat/completions', { model, stream: true, messages: [{ role: 'user', content: 'Hello!' }] });
+        await response.text();
+        statuses[response.status] = (statuses[response.status] ?? 0) + 1;
+      }
+    };
+    const calling = Array.from({ length: lanes }, lane);
+    for (let change = 2; change < changes + 2; change += 1) {
+      writeFileSync(file, catalogue(`${change}`));
+      for (let reading = 0; reading < readings; reading += 1) {
+        gateway.child.kill('SIGHUP');
+        await sleep(every / readings);
+      }
+    }
+    await until(() => gateway.printed().includes('the configuration was read again'));
+    over = true;
+    await Promise.all(calling);
+    await gateway.stop('SIGTERM');
+    return { statuses, ...(await verdict(join(folder, 'ledger.db'))), audit: await operated.verb('audit') };
+  } finally {
+    await operated.reset();
+    await operated.close();
+  }
+}
+
+async function verdict(file: string): Promise<Pick<Repricing, 'versions' | 'wrong' | 'overtaken'>> {
+  const store = await openSqlite({ file });
+  const entries = await store.entries({ limit: 1_000_000, kinds: ['reserve', 'post'] });
+  await store.close();
+  const quoted = new Map<string, string>();
+  const versions = new Set<string>();
+  const wrong: string[] = [];
+  let overtaken = 0;
+  let newest = '';
+  for (const { kind, call = '', price = '' } of entries) {
+    if (kind === 'reserve') {
+      quoted.set(call, price);
+      newest = price;
+      continue;
+    }
+    versions.add(price);
+    if (quoted.get(call) !== price) wrong.push(call);
+    if (newest !== price) overtaken += 1;
+  }
+  return { versions: versions.size, wrong, overtaken };
+}
