@@ -20,6 +20,7 @@ const reliable = 0.9;
 
 export class Condition {
   readonly #circuit: CircuitBreakerPolicy;
+  readonly #count = new CountBreaker(tolerated);
   readonly #pause: number;
   /** What the circuit says itself, at hand: every target of every call is asked for it. */
   #isClosed = true;
@@ -38,7 +39,7 @@ export class Condition {
     this.#pause = pause;
     // A client that leaves tells nothing, unless it was the one who was to see.
     const handled = handleWhen((error) => !isGatewayError(error) || error.code !== 'client_gone' || this.#circuit.state === CircuitState.HalfOpen);
-    this.#circuit = circuitBreaker(handled, { halfOpenAfter: pause, breaker: new CountBreaker(tolerated) });
+    this.#circuit = circuitBreaker(handled, { halfOpenAfter: pause, breaker: this.#count });
     this.#circuit.onBreak(() => {
       this.#isClosed = false;
       onChange(this.#probeAt === 0 ? 'opens' : 'stays open');
@@ -93,6 +94,7 @@ export class Condition {
   /** Lets a call in; the answer is to be told how it went. Undefined: it goes on its own account, while the circuit is open and another call is to see. */
   enter(): Report | undefined {
     if (this.#share === undefined) this.#news ??= Promise.withResolvers();
+    if (this.#isClosed) return this.#tell;
     if (!this.#takesCalls(Date.now())) return undefined;
     let report: Report | undefined;
     const call = (): Promise<void> => {
@@ -109,6 +111,12 @@ export class Condition {
   fail(failure: GatewayError): void {
     void this.#circuit.execute(() => Promise.reject(failure)).catch(() => undefined);
   }
+
+  /** How a call went that met a closed circuit: what went well is counted at once, since the policy makes half a dozen promises of it. */
+  readonly #tell: Report = (failure) => {
+    if (failure) this.fail(failure);
+    else if (this.#isClosed) this.#count.success(CircuitState.Closed);
+  };
 
   #takesCalls(now: number): boolean {
     const { state } = this.#circuit;
