@@ -20,30 +20,22 @@ function statusOf(end: End): number {
   return end.error?.status ?? 200;
 }
 
-/** What is known of a call whose vendor was asked. */
-function answerOf(end: End): object {
-  if (end.type !== 'answered' && end.type !== 'failed') return {};
-  const { charge, exchange } = end;
-  const { target, firstEventAfter } = exchange.attempt;
-  return {
-    provider: target.provider.name,
-    answered: target.model.id,
-    firstEventMs: firstEventAfter === undefined ? undefined : Math.round(firstEventAfter),
-    usage: charge.usage,
-    basis: charge.basis,
-    cost: formatUsd(charge.cost),
-  };
-}
-
 /** Of what was lost, as much as a line can hold. */
-function lostOf({ losses }: End): object {
-  if (losses.length === 0) return {};
-  const lost = losses.slice(0, mostLosses).map(({ path, reason, code }) => ({ path: path.slice(0, longestName), reason, code }));
-  return losses.length > mostLosses ? { lost, lostOmitted: losses.length - mostLosses } : { lost };
+function lostOf({ losses }: End): object | undefined {
+  if (losses.length === 0) return undefined;
+  return losses.slice(0, mostLosses).map(({ path, reason, code }) => ({ path: path.slice(0, longestName), reason, code }));
 }
 
+function failedOf({ attempts }: End): object | undefined {
+  const failed = attempts.flatMap(({ target, error }) => (error ? [{ provider: target.provider.name, code: error.code }] : []));
+  return failed.length > 0 ? failed : undefined;
+}
+
+/** One flat literal, written for every call; what is undefined does not stand in the line. */
 function lineOf(end: End): object {
-  const { exchange, attempts } = end;
+  const { exchange, attempts, losses } = end;
+  const answer = end.type === 'answered' || end.type === 'failed' ? end : undefined;
+  const attempt = answer?.exchange.attempt;
   return {
     call: exchange.id,
     protocol: exchange.family,
@@ -56,10 +48,16 @@ function lineOf(end: End): object {
     outcome: outcomeOf(end),
     status: statusOf(end),
     code: end.type === 'replayed' ? undefined : end.error?.code,
-    ...answerOf(end),
+    provider: attempt?.target.provider.name,
+    answered: attempt?.target.model.id,
+    firstEventMs: attempt?.firstEventAfter === undefined ? undefined : Math.round(attempt.firstEventAfter),
+    usage: answer?.charge.usage,
+    basis: answer?.charge.basis,
+    cost: answer && formatUsd(answer.charge.cost),
     attempts: attempts.length,
-    failed: attempts.flatMap(({ target, error }) => (error ? [{ provider: target.provider.name, code: error.code }] : [])),
-    ...lostOf(end),
+    failed: failedOf(end),
+    lost: lostOf(end),
+    lostOmitted: losses.length > mostLosses ? losses.length - mostLosses : undefined,
     ms: Math.round(end.duration),
   };
 }
