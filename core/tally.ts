@@ -23,9 +23,11 @@ const mostLosses = 50;
 /** Statuses that are about the caller's own content: only then may the vendor's words be shown. */
 const callersFault = new Set([400, 413, 422]);
 
+const nothing: Usage = {};
+
 export class Tally {
   /** The vendor's figures so far, field by field: they sum up, so a later one is never the smaller. */
-  usage: Usage = {};
+  usage: Usage = nothing;
   /** Whether one was, and was not believed. */
   regressed = false;
   /** UTF-8 bytes of text, reasoning and tool arguments. */
@@ -87,7 +89,8 @@ export class Tally {
     const { input = 0, output = 0 } = this.usage;
     const isLess = (usage.input ?? input) < input || (usage.output ?? output) < output;
     this.regressed ||= isLess;
-    this.usage = isLess ? { ...usage, ...this.usage } : { ...this.usage, ...usage };
+    if (this.usage === nothing) this.usage = usage;
+    else this.usage = isLess ? { ...usage, ...this.usage } : { ...this.usage, ...usage };
   }
 
   #show(candidate: number): { readonly blocks: Set<number> } {
