@@ -38,7 +38,7 @@ async function send(core: Core, running: RunningAttempt, tally: Tally, shortened
   const request = await requestFor(routed, encoded, verbatim);
   const reply = await core.hooks.dispatch.promise(request, routed);
   if (!reply) throw new GatewayError('internal', 'No dispatcher took the call.');
-  const response = provider.unwrap ? provider.unwrap(reply, routed.attempt.target, encoded.operation) : reply;
+  const response = provider.unwrap ? await provider.unwrap(reply, routed.attempt.target, encoded.operation) : reply;
   routed.attempt.status = response.status;
   if (routed.operation === 'count') {
     if (lacksCount(response)) return begin(estimatedCount(routed), [], true, running);

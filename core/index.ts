@@ -3,7 +3,7 @@ export { definePlugin, PluginError, pluginInterface } from './plugin.ts';
 export type { ClientAddress, Command, CommandOption, CommandResult, Host, Keyring, Plugin, PluginFactory, Readiness, Route, RouteReply, RouteRequest, Supervisor, Workers } from './plugin.ts';
 export { examineVendor } from './examination.ts';
 export type { Examination, Finding, Probe } from './examination.ts';
-export { defineProvider, drainLimits, onAbortSchema } from './provider.ts';
+export { defineProvider, drainLimits, keySchema, onAbortSchema, patienceSchema } from './provider.ts';
 export type { Endpoint, Provider, ProviderSpec, UpstreamRequest, UpstreamResponse } from './provider.ts';
 export type { ConditionalTapPlace, Hooks, TapPlace } from './hooks.ts';
 export { checkModel, readCatalogue } from './catalog.ts';
@@ -11,7 +11,7 @@ export type { Capabilities, Catalog, Model, ModelFacts, Offer } from './catalog.
 export type * from './description.ts';
 export type * from './exchange.ts';
 export type * from './protocol.ts';
-export { chargeSoFar } from './charge.ts';
+export { chargeSoFar, inputEstimate } from './charge.ts';
 export { errorTable, GatewayError, isGatewayError, toGatewayError } from './errors.ts';
 export type { ErrorCode, ErrorDetails } from './errors.ts';
 export { affordableOutput, costLines, costOf, formatUsd, freePrice, parseUsd, priceSchema, toUsdNumber, usd, worstCost } from './money.ts';

@@ -47,7 +47,7 @@ export interface Provider {
   /** Of a cloud that wraps a protocol: passed the finished request and what it asks; the answer is that request as the cloud takes it, its body spliced so that what is verbatim stays so. */
   readonly wrap?: (request: UpstreamRequest, target: Target, operation: Operation) => UpstreamRequest;
   /** The way back: passed the cloud's reply; the answer is the reply as the protocol has it, frames as server-sent events. */
-  readonly unwrap?: (response: UpstreamResponse, target: Target, operation: Operation) => UpstreamResponse;
+  readonly unwrap?: (response: UpstreamResponse, target: Target, operation: Operation) => UpstreamResponse | Promise<UpstreamResponse>;
   /** Milliseconds it has to the first event of a stream, and to a whole JSON reply, where these are not the gateway's own. */
   readonly patience?: { readonly firstEvent?: number | undefined; readonly reply?: number | undefined } | undefined;
   /** Passed the finished request; the answer is the same request with the vendor's credential on it. */
@@ -83,9 +83,15 @@ export function drainLimits(choice: z.output<typeof onAbortSchema>): DrainLimits
 
 const seconds = z.number().positive().transform((value) => value * 1000);
 
+/** Seconds to the first event of a stream, and to a whole JSON reply, where these are not the gateway's own: a machine of one's own may be slow. */
+export const patienceSchema = z.strictObject({ firstEvent: seconds, reply: seconds }).partial().optional();
+
+/** One key, or several that take turns. */
+export const keySchema = z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]);
+
 const optionsSchema = z.strictObject({
   /** The vendor's key, or several of them; its usual environment variable unless given. */
-  apiKey: z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]).optional(),
+  apiKey: keySchema.optional(),
   /** The vendor's address, with its version segment; its usual environment variable, or the vendor's own, unless given. */
   baseUrl: z.url({ protocol: /^https?$/ }).optional(),
   /** Of discovered models: that they cost nothing. */
@@ -97,8 +103,7 @@ const optionsSchema = z.strictObject({
   /** Seconds between two looks at the vendor's list of models. */
   discoverEvery: z.int().positive().default(60),
   onAbort: onAbortSchema,
-  /** Seconds to the first event of a stream, and to a whole JSON reply, where these are not the gateway's own: a machine of one's own may be slow. */
-  timeouts: z.strictObject({ firstEvent: seconds, reply: seconds }).partial().optional(),
+  timeouts: patienceSchema,
 });
 
 export type ProviderOptions = z.output<typeof optionsSchema>;

@@ -1,5 +1,5 @@
 /** Amazon Bedrock: Claude by messages; https://docs.aws.amazon.com/bedrock/latest/APIReference. */
-import { definePlugin, drainLimits, examineVendor } from '../../core/index.ts';
+import { definePlugin, drainLimits } from '../../core/index.ts';
 import { offer } from '../shared/cloud/offer.ts';
 import { endpointsAt, listingAt } from './amazon-bedrock/address.ts';
 import { optionsSchema, placeOf, servedBy } from './amazon-bedrock/options.ts';
@@ -13,9 +13,13 @@ export const amazonBedrock = definePlugin({
   apply(host, options) {
     const place = placeOf(options);
     if (!place) return host.off('set AWS_REGION, and AWS_ACCESS_KEY_ID with AWS_SECRET_ACCESS_KEY or AWS_BEARER_TOKEN_BEDROCK');
-    const provider = { name: 'amazon-bedrock', endpoints: endpointsAt(place.base), onAbort: drainLimits(options.onAbort), wrap, unwrap, sign: signerFor(place) };
-    const probe = { url: listingAt(place.base), variable: 'AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_BEARER_TOKEN_BEDROCK' };
-    host.examinations.add({ name: 'amazon-bedrock', examine: () => examineVendor(provider, probe) });
-    offer(host, provider, new URL('catalogue/amazon-bedrock.json', import.meta.url), (models) => servedBy(models, options.profile));
+    const { base, region, credentials } = place;
+    offer(host, {
+      provider: { name: 'amazon-bedrock', endpoints: endpointsAt(base), onAbort: drainLimits(options.onAbort), patience: options.timeouts, wrap, unwrap },
+      keys: credentials.map((credential) => ({ sign: signerFor(region, credential) })),
+      probe: { url: listingAt(base), variable: 'AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_BEARER_TOKEN_BEDROCK' },
+      catalogue: new URL('catalogue/amazon-bedrock.json', import.meta.url),
+      choose: (models) => servedBy(models, options.profile),
+    });
   },
 });

@@ -1,5 +1,5 @@
-/** Azure OpenAI: chat-completions and responses of deployments; https://learn.microsoft.com/azure/ai-services/openai. */
-import { definePlugin, drainLimits, examineVendor } from '../../core/index.ts';
+/** Azure OpenAI: chat-completions, responses and images of deployments; https://learn.microsoft.com/azure/ai-services/openai. */
+import { definePlugin, drainLimits } from '../../core/index.ts';
 import { offer } from '../shared/cloud/offer.ts';
 import { chooseWire } from '../shared/openai-wires.ts';
 import { endpointsAt, listingAt } from './azure/address.ts';
@@ -12,15 +12,12 @@ export const azure = definePlugin({
   apply(host, options) {
     const { baseUrl, apiKey, apiVersion } = resourceOf(options);
     if (baseUrl === undefined) return host.off('set AZURE_OPENAI_ENDPOINT');
-    const provider = {
-      name: 'azure',
-      endpoints: endpointsAt(baseUrl, apiVersion),
-      choose: chooseWire,
-      onAbort: drainLimits(options.onAbort),
-      ...(apiKey === undefined ? signedIn() : withKey(apiKey)),
-    };
-    const probe = { url: listingAt(baseUrl, apiVersion), variable: 'AZURE_OPENAI_API_KEY, or who this machine is to Entra ID' };
-    host.examinations.add({ name: 'azure', examine: () => examineVendor(provider, probe) });
-    offer(host, provider, new URL('catalogue/azure.json', import.meta.url), (models) => deployed(models, options.deployments));
+    offer(host, {
+      provider: { name: 'azure', endpoints: endpointsAt(baseUrl, apiVersion), choose: chooseWire, onAbort: drainLimits(options.onAbort), patience: options.timeouts },
+      keys: apiKey === undefined ? [signedIn()] : [apiKey].flat().map(withKey),
+      probe: { url: listingAt(baseUrl, apiVersion), variable: 'AZURE_OPENAI_API_KEY, or who this machine is to Entra ID' },
+      catalogue: new URL('catalogue/azure.json', import.meta.url),
+      choose: (models) => deployed(models, options.deployments),
+    });
   },
 });

@@ -1,5 +1,5 @@
 /** Google Vertex AI: Gemini by generate-content and Claude by messages; https://cloud.google.com/vertex-ai/generative-ai/docs. */
-import { definePlugin, drainLimits, examineVendor } from '../../core/index.ts';
+import { definePlugin, drainLimits } from '../../core/index.ts';
 import { offer } from '../shared/cloud/offer.ts';
 import { countAt, endpointsAt } from './google-vertex/address.ts';
 import { signedIn } from './google-vertex/credential.ts';
@@ -12,9 +12,11 @@ export const googleVertex = definePlugin({
   apply(host, options) {
     const place = placeOf(options);
     if (!place) return host.off('set GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION');
-    const provider = { name: 'google-vertex', endpoints: endpointsAt(place), onAbort: drainLimits(options.onAbort), wrap, ...signedIn(options.credentials) };
-    const probe = { ...countAt(place, 'gemini-2.5-flash'), variable: 'GOOGLE_APPLICATION_CREDENTIALS, or who this machine is to Google' };
-    host.examinations.add({ name: 'google-vertex', examine: () => examineVendor(provider, probe) });
-    offer(host, provider, new URL('catalogue/google-vertex.json', import.meta.url));
+    offer(host, {
+      provider: { name: 'google-vertex', endpoints: endpointsAt(place), onAbort: drainLimits(options.onAbort), patience: options.timeouts, wrap },
+      keys: [options.credentials].flat().map(signedIn),
+      probe: { ...countAt(place, 'gemini-2.5-flash'), variable: 'GOOGLE_APPLICATION_CREDENTIALS, or who this machine is to Google' },
+      catalogue: new URL('catalogue/google-vertex.json', import.meta.url),
+    });
   },
 });

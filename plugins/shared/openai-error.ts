@@ -107,7 +107,7 @@ function parsed(text: string): unknown {
   }
 }
 
-const policyCodes = new Set(['content_policy_violation', 'content_filter', 'moderation_blocked', 'ResponsibleAIPolicyViolation']);
+const policyCodes = new Set(['content_policy_violation', 'content_filter', 'moderation_blocked', 'ResponsibleAIPolicyViolation', 'contentFilter']);
 const overflow = /context[ _](length|window|size)|maximum context|prompt is too long|input is too long|too many (input )?tokens|reduce the length of the (messages|prompt)/i;
 /** Google answers 400 to a wrong key, and OpenAI 429 to an account without credit. */
 const keyCodes = new Set(['invalid_api_key', 'insufficient_quota', 'authentication_error', 'account_deactivated', 'billing_not_active', 'billing_hard_limit_reached']);

@@ -39,7 +39,7 @@ describe('AWS\'s published vectors', () => {
 });
 
 describe('a signed call', () => {
-  const sign = signerFor({ base: '', region: 'eu-central-1', credential: { ...credentials, sessionToken: 'session' } });
+  const sign = signerFor('eu-central-1', { ...credentials, sessionToken: 'session' });
   const request = {
     method: 'POST', url: 'https://bedrock.example:8443/model/global.anthropic.claude%3A0/invoke', headers: { 'content-type': 'application/json', accept: 'application/json', 'user-agent': 'tollgate' }, body: '{"a":"Ål"}',
   } as const;

@@ -99,6 +99,18 @@ describe('what goes wrong', () => {
     expect([response.status, await response.json()]).toMatchObject([400, { error: { type: 'invalid_request_error', message: expect.stringContaining('messages') } }]);
   });
 
+  it.each([
+    'Invocation of model ID anthropic.claude-haiku-4-5 with on-demand throughput isn’t supported. Retry your request with the ID or ARN of an inference profile.',
+    'The provided model identifier is invalid.',
+    "You don't have access to the model with the specified model ID.",
+    'Operation not allowed',
+    'This model version has reached the end of its life.',
+  ])('is our own set-up, and no mistake of the caller\'s: %s', async (message) => {
+    cloud.vendor.script('*', { reply: { status: 400, body: { type: 'error', error: { type: 'invalid_request_error', message } } } });
+    const response = await house.post('/alpha/v1/messages', { model, max_tokens: 50, messages: hello });
+    expect([response.status, await response.json()]).toMatchObject([404, { error: { type: 'not_found_error' } }]);
+  });
+
   it('in a stream that breaks off is an error and never looks complete', async () => {
     cloud.vendor.script('*', { text: ['a', 'b', 'c'], cut: { how: 'end', events: 4 } });
     const text = await (await house.post('/alpha/v1/messages', { model, max_tokens: 50, stream: true, messages: hello })).text();

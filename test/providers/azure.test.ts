@@ -1,9 +1,12 @@
 /** Azure OpenAI through a whole gateway: both kinds of addresses, key and token, before a fake that knows no others. */
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { azure } from '../../plugins/providers/azure.ts';
-import { key, startAzure, type Azure } from '../support/cloud/azure.ts';
+import { health } from '../../plugins/routing/health.ts';
+import { keys } from '../../plugins/routing/keys.ts';
+import { key, otherKey, startAzure, type Azure } from '../support/cloud/azure.ts';
 import { openCloudHouse, type CloudHouse } from '../support/cloud/house.ts';
 import { hostWith } from '../support/host.ts';
+import { pixel } from '../support/vendor/images.ts';
 
 const model = 'openai/gpt-4o-mini';
 const hello = [{ role: 'user', content: 'Hello!' }];
@@ -14,11 +17,13 @@ let old: CloudHouse;
 beforeAll(async () => {
   cloud = await startAzure();
   house = await openCloudHouse(azure({ baseUrl: cloud.origin, apiKey: key }));
-  old = await openCloudHouse(azure({ baseUrl: cloud.origin, apiKey: key, apiVersion: '2025-04-01-preview', deployments: { 'gpt-4o-mini': 'our-mini' } }));
+  old = await openCloudHouse(azure({ baseUrl: cloud.origin, apiKey: key, apiVersion: '2025-04-01-preview', deployments: { 'gpt-4o-mini': 'our-mini', 'gpt-image-1': 'gpt-image-1' } }));
 });
 afterEach(() => {
   vi.unstubAllEnvs();
   cloud.vendor.unscript();
+  cloud.painter.unscript();
+  cloud.full.clear();
 });
 afterAll(async () => {
   await Promise.all([house.close(), old.close()]);
@@ -72,6 +77,69 @@ describe('the address', () => {
   it('is of a deployment that is there, or the model is told as missing', async () => {
     const response = await house.post('/v1/chat/completions', { model: 'openai/gpt-4o', messages: hello });
     expect([response.status, await response.json()]).toMatchObject([404, { error: { code: 'model_not_found' } }]);
+  });
+});
+
+describe('pictures', () => {
+  const painter = 'openai/gpt-image-1';
+  const asked = (): string | undefined => cloud.arrived.at(-1)?.path;
+  const form = (): FormData => {
+    const filled = new FormData();
+    for (const [name, value] of Object.entries({ model: painter, prompt: 'Make it night', quality: 'low' })) filled.append(name, value);
+    filled.append('image', new File([Buffer.from(pixel(3), 'base64')], 'a.png'));
+    return filled;
+  };
+
+  it('are made and changed at the deployment\'s addresses, and paid', async () => {
+    const count = house.gateway.ends.length;
+    for (const [each, root] of [[house, '/openai/v1'], [old, '/openai/deployments/gpt-image-1']] as const) {
+      const query = each === old ? '?api-version=2025-04-01-preview' : '';
+      const made = await each.post('/v1/images/generations', { model: painter, prompt: 'A heron', quality: 'low', size: '1024x1024' });
+      expect([made.status, await made.json(), asked()]).toMatchObject([200, { data: [{ b64_json: pixel(1) }] }, `${root}/images/generations${query}`]);
+      const changed = await each.post('/v1/images/edits', form());
+      expect([changed.status, await changed.json(), asked()]).toMatchObject([200, { data: [{ b64_json: expect.any(String) }] }, `${root}/images/edits${query}`]);
+    }
+    const [end] = (await house.gateway.ended(count + 1)).slice(count);
+    const { prompt = 0, completion = 0 } = cloud.painter.journal[0]?.billed ?? {};
+    expect(end).toMatchObject({ outcome: 'completed', charge: { basis: 'usage', cost: BigInt(prompt * 5000 + completion * 40_000) } });
+  });
+
+  it('are shown to clients of other families', async () => {
+    const response = await house.post('/v1/chat/completions', { model: painter, messages: [{ role: 'user', content: 'A heron' }] });
+    expect(await response.json()).toMatchObject({ choices: [{ message: { images: [{ image_url: { url: `data:image/png;base64,${pixel(1)}` } }] } }] });
+  });
+
+  it('that the filter does not want are told so', async () => {
+    cloud.painter.script('*', { reply: { status: 400, body: { error: { code: 'contentFilter', message: 'Your task failed as a result of our safety system.' } } } });
+    const response = await house.post('/v1/images/generations', { model: painter, prompt: 'A heron', quality: 'low', size: '1024x1024' });
+    expect([response.status, await response.json()]).toMatchObject([400, { error: { code: 'content_policy_violation' } }]);
+  });
+});
+
+describe('several keys', () => {
+  it('take turns, and one that is full rests alone', async () => {
+    const both = await openCloudHouse(azure({ baseUrl: cloud.origin, apiKey: [key, otherKey] }), keys(), health());
+    const call = async (): Promise<unknown> => {
+      expect((await both.post('/v1/chat/completions', { model, messages: hello })).status).toBe(200);
+      return cloud.arrived.at(-1)?.headers['api-key'];
+    };
+    expect([await call(), await call()].toSorted()).toEqual([key, otherKey]);
+    cloud.full.add(key);
+    const before = cloud.arrived.length;
+    expect(await Promise.all([call(), call()])).not.toContain(key);
+    expect([await call(), await call()]).toEqual([otherKey, otherKey]);
+    expect(cloud.arrived.slice(before).filter(({ headers }) => headers['api-key'] === key).length).toBeLessThanOrEqual(2);
+    await both.close();
+  });
+});
+
+describe('the time it has', () => {
+  it('is its own where it says so', async () => {
+    const hasty = await openCloudHouse(azure({ baseUrl: cloud.origin, apiKey: key, timeouts: { reply: 0.2 } }));
+    cloud.vendor.script('*', { text: 'a', hold: 'forever' });
+    const response = await hasty.post('/v1/chat/completions', { model, messages: hello });
+    expect([response.status, await response.json()]).toMatchObject([504, { error: { code: 'timeout' } }]);
+    await hasty.close();
   });
 });
 

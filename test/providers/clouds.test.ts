@@ -26,12 +26,12 @@ describe.each(files)('the catalogue of %s', (name) => {
     expect(new Set(models.map(({ upstream }) => upstream)).size).toBe(models.length);
   });
 
-  it('sells text at plausible prices, under ids that their makers use', () => {
+  it('sells text, and pictures where it says how, at plausible prices, under ids that their makers use', () => {
     const makers = ['openai', 'google', 'anthropic'].flatMap((maker) => readCatalogue(fileOf(maker)).map(({ id }) => id));
-    for (const { id, upstream, price, output, outputLimit, contextLength, description } of models) {
+    for (const { id, upstream, price, output, outputLimit, contextLength, description, protocols } of models) {
       expect(makers, upstream).toContain(id);
       expect(price !== undefined && price.input > 0n && price.output >= price.input, upstream).toBe(true);
-      expect([output, outputLimit <= contextLength, description.endsWith('.')], upstream).toEqual([['text'], true, true]);
+      expect([output, outputLimit <= contextLength, description.endsWith('.')], upstream).toEqual([protocols?.includes('images') ? ['image'] : ['text'], true, true]);
     }
   });
 });
@@ -49,6 +49,17 @@ const asked: CanonicalRequest = {
   turns: [{ role: 'system', blocks: [{ type: 'text', text: 'Be brief.' }] }, { role: 'user', blocks: [{ type: 'text', text: 'Where is Ålesund?' }] }],
   tools: [{ type: 'function', name: 'find', description: 'Finds.', schema: { type: 'object', properties: { place: { type: 'string' } } } }],
 };
+
+const account = (name: string): { client_email: string; private_key: string } => ({ client_email: name, private_key: 'k' });
+
+it.each([
+  ['azure', azure({ baseUrl: 'https://house.openai.azure.com', apiKey: ['k', 'l'], timeouts: { reply: 5 } }), 'openai/gpt-5'],
+  ['google-vertex', googleVertex({ project: 'house', location: 'eu', credentials: [account('a'), account('b')], timeouts: { reply: 5 } }), 'google/gemini-2.5-pro'],
+  ['amazon-bedrock', amazonBedrock({ region: 'eu-west-1', apiKey: ['k', 'l'], timeouts: { reply: 5 } }), 'anthropic/claude-sonnet-4-5'],
+])('%s with several keys is a provider with each of them', (name, plugin, model) => {
+  const offers = hostWith([plugin]).catalog.find(model);
+  expect(offers.map(({ provider }) => [provider.name, provider.credential, provider.patience])).toEqual([[name, 1, { reply: 5000 }], [name, 2, { reply: 5000 }]]);
+});
 
 /** The body as it is sent, a count's inner one legible. */
 function legible(text: string): unknown {

@@ -1,6 +1,6 @@
 /** What Bedrock has to be told: the region, whose calls they are, and the regions that may answer them. */
 import { z } from 'zod';
-import { onAbortSchema, type Model } from '../../../core/index.ts';
+import { keySchema, onAbortSchema, patienceSchema, type Model } from '../../../core/index.ts';
 
 const identitySchema = z.looseObject({
   accessKeyId: z.string().min(1),
@@ -26,38 +26,42 @@ export const optionsSchema = z.strictObject({
    * before what it gave lapses. `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN` unless given.
    */
   credentials: z.union([identitySchema, z.custom<() => Promise<Identity>>(isFunction, 'an access key, or a function that gives one')]).optional(),
-  /** An API key of Bedrock's, shown instead of a signature; `AWS_BEARER_TOKEN_BEDROCK` unless given. */
-  apiKey: z.string().min(1).optional(),
+  /** An API key of Bedrock's, or several, shown instead of a signature; `AWS_BEARER_TOKEN_BEDROCK` unless given. */
+  apiKey: keySchema.optional(),
   /** Where calls may be answered: anywhere, within a geography, or in the region alone, which newer models do not offer everywhere. Prices differ. */
   profile: z.enum(['global', 'us', 'eu', 'au', 'jp', 'region']).default('global'),
   onAbort: onAbortSchema,
+  timeouts: patienceSchema,
 });
 
 type Options = z.output<typeof optionsSchema>;
 
+/** Text is an API key. */
+export type Credential = string | Identity | (() => Promise<Identity>);
+
 export interface Place {
   readonly base: string;
   readonly region: string;
-  /** Text is an API key. */
-  readonly credential: string | Identity | (() => Promise<Identity>);
+  /** One or several. */
+  readonly credentials: readonly Credential[];
 }
 
-function credentialOf({ credentials, apiKey }: Options): Place['credential'] | undefined {
+function credentialsOf({ credentials, apiKey }: Options): Credential[] {
   const { AWS_BEARER_TOKEN_BEDROCK: bearer, AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey, AWS_SESSION_TOKEN: sessionToken } = process.env;
   const given = apiKey ?? credentials;
-  if (given !== undefined) return given;
-  if (bearer) return bearer;
-  return accessKeyId && secretAccessKey ? { accessKeyId, secretAccessKey, ...(sessionToken ? { sessionToken } : {}) } : undefined;
+  if (given !== undefined) return [given].flat();
+  if (bearer) return [bearer];
+  return accessKeyId && secretAccessKey ? [{ accessKeyId, secretAccessKey, ...(sessionToken ? { sessionToken } : {}) }] : [];
 }
 
 /** The options, and the usual variables for what they leave open; undefined where region or credentials are not known. */
 export function placeOf(options: Options): Place | undefined {
   const { AWS_REGION, AWS_ENDPOINT_URL_BEDROCK_RUNTIME } = process.env;
   const region = options.region ?? AWS_REGION;
-  const credential = credentialOf(options);
-  if (!region || credential === undefined) return undefined;
+  const credentials = credentialsOf(options);
+  if (!region || credentials.length === 0) return undefined;
   const base = options.baseUrl ?? (AWS_ENDPOINT_URL_BEDROCK_RUNTIME || `https://bedrock-runtime.${region}.amazonaws.com`);
-  return { base: base.replace(/\/+$/, ''), region, credential };
+  return { base: base.replace(/\/+$/, ''), region, credentials };
 }
 
 /** The models of the catalogue that this profile has; their names begin with it. */

@@ -24,13 +24,43 @@ function statusOf(response: UpstreamResponse, operation: Operation): number {
   return response.status === 200 ? 200 : (statuses[kind] ?? response.status);
 }
 
+/**
+ * What Bedrock refuses as the caller's mistake though it is our set-up: a model that wants an inference profile, has not
+ * been asked for, is not in the region, or is gone. It has no kinds for these, only words.
+ */
+const ourSetUp = /on-demand throughput|model identifier is invalid|operation not allowed|access to the model|use case details|end of its life|data retention mode/i;
+
+const longestRefusal = 64 * 1024;
+
+async function textOf(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  for await (const piece of body) {
+    pieces.push(piece);
+    length += piece.length;
+    if (length > longestRefusal) break;
+  }
+  return Buffer.concat(pieces).toString('utf8');
+}
+
+async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(text);
+}
+
+/** A 400 as what it is: a model that is not to be had here, where it is not the caller's mistake. */
+async function refusal(response: UpstreamResponse): Promise<UpstreamResponse> {
+  const text = await textOf(response.body);
+  return { ...response, status: ourSetUp.test(text) ? 404 : 400, body: bytesOf(text) };
+}
+
 async function* countBody(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const counted: unknown = JSON.parse(Buffer.concat(await Array.fromAsync(body)).toString('utf8'));
   yield Buffer.from(JSON.stringify({ input_tokens: isObject(counted) ? knownCount(counted['inputTokens']) : undefined }));
 }
 
-export function unwrap(response: UpstreamResponse, _target: Target, operation: Operation): UpstreamResponse {
+export function unwrap(response: UpstreamResponse, _target: Target, operation: Operation): UpstreamResponse | Promise<UpstreamResponse> {
   const status = statusOf(response, operation);
+  if (status === 400) return refusal(response);
   if (operation === 'count' && status === 200) return { ...response, body: countBody(response.body) };
   if (!header(response, 'content-type').startsWith('application/vnd.amazon.eventstream')) return status === response.status ? response : { ...response, status };
   return { ...response, headers: { ...response.headers, 'content-type': 'text/event-stream' }, body: serverSentEvents(response.body) };

@@ -3,7 +3,7 @@ import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto';
 import type { Provider } from '../../../core/index.ts';
 import { Lapsing } from '../../shared/cloud/lapsing.ts';
 import { loadOptional } from '../../shared/cloud/optional-package.ts';
-import type { Identity, Place } from './options.ts';
+import type { Credential, Identity } from './options.ts';
 
 type Bytes = string | ArrayBuffer | ArrayBufferView;
 
@@ -52,7 +52,7 @@ function signing(region: string, identity: () => Promise<Identity>): Provider['s
   };
 }
 
-export function signerFor({ credential, region }: Place): Provider['sign'] {
+export function signerFor(region: string, credential: Credential): Provider['sign'] {
   if (typeof credential === 'string') return (request) => ({ ...request, headers: { ...request.headers, authorization: `Bearer ${credential}` } });
   return signing(region, identityFrom(credential));
 }

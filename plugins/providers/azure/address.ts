@@ -2,7 +2,7 @@
  * Where Azure takes calls. Its undated version has one address for all deployments, which are named in the body like
  * models; a dated one has an address for each, and its version in the query.
  */
-import type { Endpoint, Provider } from '../../../core/index.ts';
+import type { Provider, Target } from '../../../core/index.ts';
 import { urlPath } from '../../shared/url-path.ts';
 
 interface Root {
@@ -24,9 +24,10 @@ export function listingAt(base: string, version: string | undefined): string {
 
 export function endpointsAt(base: string, version: string | undefined): Provider['endpoints'] {
   const { root, query, isDated } = rootAt(base, version);
-  const chat: Endpoint = ({ model }) => `${root}${isDated ? `/deployments/${urlPath(model.upstream)}` : ''}/chat/completions${query}`;
+  const deployment = ({ model }: Target): string => `${root}${isDated ? `/deployments/${urlPath(model.upstream)}` : ''}`;
   return {
-    'chat-completions': chat,
+    'chat-completions': (target) => `${deployment(target)}/chat/completions${query}`,
     responses: (_target, operation) => `${root}/responses${operation === 'count' ? '/input_tokens' : ''}${query}`,
+    images: (target, operation) => `${deployment(target)}/images/${operation === 'edit' ? 'edits' : 'generations'}${query}`,
   };
 }

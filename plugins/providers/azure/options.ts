@@ -1,17 +1,18 @@
 /** What Azure has to be told: the resource, how to show who calls, and which deployment serves which model. */
 import { z } from 'zod';
-import { onAbortSchema, type Model } from '../../../core/index.ts';
+import { keySchema, onAbortSchema, patienceSchema, type Model } from '../../../core/index.ts';
 
 export const optionsSchema = z.strictObject({
   /** The resource's address, `https://<resource>.openai.azure.com`; `AZURE_OPENAI_ENDPOINT` unless given. */
   baseUrl: z.url({ protocol: /^https?$/ }).optional(),
-  /** The resource's key, `AZURE_OPENAI_API_KEY` unless given; without one a token of Entra ID is asked for. */
-  apiKey: z.string().min(1).optional(),
+  /** The resource's key, or several; `AZURE_OPENAI_API_KEY` unless given, and without one a token of Entra ID is asked for. */
+  apiKey: keySchema.optional(),
   /** A dated version asks at the deployments' own addresses; `OPENAI_API_VERSION` unless given, and without one it is `v1`. */
   apiVersion: z.string().regex(/^[\w-]+$/, 'a version such as 2024-10-21, or preview').optional(),
   /** Deployments by Azure's name of their model: `{ 'gpt-5': 'our-gpt-5' }`. Only these models are offered; without it all, by their own names. */
   deployments: z.record(z.string(), z.string().regex(/^[\w.-]+$/, 'a name of letters, digits, ".", "_" and "-"')).optional(),
   onAbort: onAbortSchema,
+  timeouts: patienceSchema,
 });
 
 type Options = z.output<typeof optionsSchema>;

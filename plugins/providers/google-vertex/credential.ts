@@ -8,7 +8,7 @@ const scope = 'https://www.googleapis.com/auth/cloud-platform';
 /** For how long a token is used whose source does not say how long it is good for. */
 const whenUnsaid = 10 * 60_000;
 
-async function fetchHeaders(account: ServiceAccount): Promise<Fetched<Readonly<Record<string, string>>>> {
+async function fetchHeaders(account: ServiceAccount | undefined): Promise<Fetched<Readonly<Record<string, string>>>> {
   const { GoogleAuth, JWT } = await loadOptional('google-vertex', 'google-auth-library', () => import('google-auth-library'));
   // A new one each time: what it keeps would outlive a token that the vendor refuses.
   const scopes = [scope];
@@ -17,7 +17,7 @@ async function fetchHeaders(account: ServiceAccount): Promise<Fetched<Readonly<R
   return { value: Object.fromEntries(headers), expires: client.credentials.expiry_date ?? Date.now() + whenUnsaid };
 }
 
-export function signedIn(account: ServiceAccount): Pick<Provider, 'sign' | 'unwrap'> {
+export function signedIn(account: ServiceAccount | undefined): Pick<Provider, 'sign' | 'unwrap'> {
   const shown = new Lapsing('google-vertex', () => fetchHeaders(account));
   return {
     sign: async (request) => ({ ...request, headers: { ...request.headers, ...(await shown.get()) } }),

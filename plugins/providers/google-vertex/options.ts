@@ -1,6 +1,10 @@
 /** What Vertex has to be told: the project, the location it is asked in, and whose calls they are. */
 import { z } from 'zod';
-import { onAbortSchema } from '../../../core/index.ts';
+import { onAbortSchema, patienceSchema } from '../../../core/index.ts';
+
+const accountSchema = z.looseObject({ client_email: z.string(), private_key: z.string() });
+
+export type ServiceAccount = z.output<typeof accountSchema>;
 
 export const optionsSchema = z.strictObject({
   /** The project; `GOOGLE_CLOUD_PROJECT` unless given. */
@@ -9,13 +13,13 @@ export const optionsSchema = z.strictObject({
   location: z.string().regex(/^[a-z0-9-]+$/, 'a location such as global or europe-west1').optional(),
   /** Another address than the location's own; `GOOGLE_VERTEX_BASE_URL` unless given. */
   baseUrl: z.url({ protocol: /^https?$/ }).optional(),
-  /** A service account's key as Google gives it out; what `GOOGLE_APPLICATION_CREDENTIALS` or the machine says unless given. */
-  credentials: z.looseObject({ client_email: z.string(), private_key: z.string() }).optional(),
+  /** A service account's key as Google gives it out, or several; what `GOOGLE_APPLICATION_CREDENTIALS` or the machine says unless given. */
+  credentials: z.union([accountSchema, z.array(accountSchema).min(1)]).optional(),
   onAbort: onAbortSchema,
+  timeouts: patienceSchema,
 });
 
 type Options = z.output<typeof optionsSchema>;
-export type ServiceAccount = Options['credentials'];
 
 export interface Place {
   readonly base: string;

@@ -1,10 +1,25 @@
-/** What every cloud does once it is switched on: be a provider, and offer what its catalogue file says. */
+/** What every cloud does once it is switched on: be a provider, one for each of its keys, and offer what its catalogue file says. */
 import { fileURLToPath } from 'node:url';
-import { readCatalogue, type Host, type Model, type Provider } from '../../../core/index.ts';
+import { examineVendor, readCatalogue, type Host, type Model, type Probe, type Provider } from '../../../core/index.ts';
 
-/** `choose` says which of the file's models are offered, and by which names. */
-export function offer(host: Host, provider: Provider, catalogue: URL, choose: (models: readonly Model[]) => readonly Model[] = (models) => models): void {
+export interface Cloud {
+  /** All of the provider but how it signs. */
+  readonly provider: Omit<Provider, 'sign' | 'credential'>;
+  /** How it signs, with each of its keys. */
+  readonly keys: readonly Pick<Provider, 'sign' | 'unwrap'>[];
+  readonly probe: Probe;
+  readonly catalogue: URL;
+  /** Which of the file's models are offered, and by which names; all of them unless given. */
+  readonly choose?: (models: readonly Model[]) => readonly Model[];
+}
+
+export function offer(host: Host, { provider, keys, probe, catalogue, choose = (models) => models }: Cloud): void {
   host.readsFrom(fileURLToPath(catalogue));
-  host.providers.add(provider);
-  host.catalog.offer(provider, choose(readCatalogue(catalogue)));
+  const models = choose(readCatalogue(catalogue));
+  for (const [index, key] of keys.entries()) {
+    const one: Provider = { ...provider, ...key, ...(keys.length > 1 ? { credential: index + 1 } : {}) };
+    if (index === 0) host.providers.add(one);
+    host.examinations.add({ name: `${one.name} ${index + 1}`, examine: () => examineVendor(one, probe) });
+    host.catalog.offer(one, models);
+  }
 }

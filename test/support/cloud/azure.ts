@@ -1,13 +1,18 @@
-/** Azure before a fake of OpenAI's: the key or the token is checked, and its addresses are OpenAI's again. */
+/** Azure before fakes of OpenAI's: the key or the token is checked, and its addresses are OpenAI's again. */
 import { z } from 'zod';
+import { startImagesVendor, type ImageCall } from '../vendor/images.ts';
 import { startOpenaiVendor } from '../vendor/index.ts';
 import type { Stage } from '../vendor/stage.ts';
-import { startCloud, type Cloud, type Onward, type Refusal } from './front.ts';
+import { startCloud, type Arrived, type Cloud, type Onward, type Refusal } from './front.ts';
 
 export const key = 'azure-resource-key-0123456789';
+export const otherKey = 'azure-resource-key-9876543210';
 
 export interface Azure extends Cloud {
   readonly vendor: Stage;
+  readonly painter: Stage<ImageCall>;
+  /** Keys of the resource that have had enough. */
+  readonly full: Set<string>;
   /** Tokens that the machine's identity was given. */
   readonly given: number;
   /** Takes no token that was given so far. */
@@ -34,6 +39,15 @@ function onward(vendor: Stage, path: string, body: Buffer): Onward | Refusal {
   return { url: `${vendor.url}/${method}`, headers: { authorization: `Bearer ${vendor.key}`, 'content-type': 'application/json' }, body: JSON.stringify({ ...request, model }), dress };
 }
 
+const picture = /^\/openai\/(?:deployments\/(gpt-image-1)\/images\/(generations|edits)\?api-version=2025-04-01-preview|v1\/images\/(generations|edits))$/;
+
+/** Its deployments of image models are named like them. */
+function toPainter({ url, key: secret }: Stage<ImageCall>, { path, headers, body }: Arrived): Onward | undefined {
+  const [isOne, , dated = '', undated = dated] = picture.exec(path) ?? [];
+  const type = headers['content-type'] ?? '';
+  return isOne === undefined ? undefined : { url: `${url}/images/${undated}`, headers: { authorization: `Bearer ${secret}`, 'content-type': type }, body: Buffer.from(body) };
+}
+
 /** Azure's streams of chat begin with what its filter says of the prompt. */
 const filterChunk = 'data: {"choices":[],"created":0,"id":"","model":"","object":"","prompt_filter_results":[{"prompt_index":0,"content_filter_results":{"hate":{"filtered":false,"severity":"safe"}}}]}\n\n';
 
@@ -50,10 +64,12 @@ async function* begun(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Arra
 
 /** It serves the identity of the machine as well, as App Service does: at `/identity`, with a secret of its own. */
 export async function startAzure(): Promise<Azure> {
-  const vendor = await startOpenaiVendor();
+  const [vendor, painter] = await Promise.all([startOpenaiVendor(), startImagesVendor()]);
+  const full = new Set<string>();
   let given = 0;
   const taken = new Set<string>();
-  const cloud = await startCloud(({ path, headers, body }) => {
+  const cloud = await startCloud((arrived) => {
+    const { path, headers, body } = arrived;
     if (path.startsWith('/identity?')) {
       const { resource } = Object.fromEntries(new URL(path, 'http://machine').searchParams);
       if (headers['x-identity-header'] !== 'machine-secret' || resource !== 'https://cognitiveservices.azure.com') return refuse(400, 'bad_request', 'no identity');
@@ -61,18 +77,20 @@ export async function startAzure(): Promise<Azure> {
       taken.add(`Bearer entra-${given}`);
       return { status: 200, body: { access_token: `entra-${given}`, expires_on: String(Math.floor(Date.now() / 1000) + 86_400), resource, token_type: 'Bearer' } };
     }
-    const isKnown = headers['api-key'] === key || taken.has(headers.authorization ?? '');
-    return isKnown ? onward(vendor, path, body) : refuse(401, '401', `Access denied due to invalid subscription key: ${headers['api-key']}`);
+    const shown = String(headers['api-key']);
+    if (full.has(shown)) return { ...refuse(429, '429', 'Requests have exceeded the call rate limit of your pricing tier.'), headers: { 'retry-after': '60' } };
+    const isKnown = shown === key || shown === otherKey || taken.has(headers.authorization ?? '');
+    return isKnown ? (toPainter(painter, arrived) ?? onward(vendor, path, body)) : refuse(401, '401', `Access denied due to invalid subscription key: ${headers['api-key']}`);
   });
   return {
-    ...cloud, vendor,
+    ...cloud, vendor, painter, full,
     get given() {
       return given;
     },
     revoke: () => taken.clear(),
     async close() {
       await cloud.close();
-      await vendor.close();
+      await Promise.all([vendor.close(), painter.close()]);
     },
   };
 }

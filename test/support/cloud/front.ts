@@ -23,7 +23,7 @@ export interface Onward {
   /** Of the vendor behind. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
+  readonly body: string | Buffer<ArrayBuffer>;
   /** The reply as the cloud gives it; as the vendor gave it where absent. */
   readonly dress?: (reply: Response, body: AsyncIterable<Uint8Array>) => { readonly headers: Readonly<Record<string, string>>; readonly body: AsyncIterable<Uint8Array> };
 }

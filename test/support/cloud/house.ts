@@ -6,6 +6,7 @@ import { googleApiKey } from '../../../plugins/auth/google-api-key.ts';
 import { balance } from '../../../plugins/meters/balance/index.ts';
 import { chatCompletions } from '../../../plugins/protocols/chat-completions/index.ts';
 import { generateContent } from '../../../plugins/protocols/generate-content/index.ts';
+import { images } from '../../../plugins/protocols/images/index.ts';
 import { messages } from '../../../plugins/protocols/messages/index.ts';
 import { responses } from '../../../plugins/protocols/responses/index.ts';
 import { startGateway, type TestGateway } from '../gateway.ts';
@@ -23,7 +24,7 @@ export interface CloudHouse {
 
 export async function openCloudHouse(...providers: readonly Plugin[]): Promise<CloudHouse> {
   const gateway = await startGateway({
-    plugins: [bearer(), apiKeyHeader(), googleApiKey(), chatCompletions(), responses(), messages(), generateContent(), ...providers, balance({ firstCredit: '0' })],
+    plugins: [bearer(), apiKeyHeader(), googleApiKey(), chatCompletions(), responses(), messages(), generateContent(), images(), ...providers, balance({ firstCredit: '0' })],
   });
   const made: unknown = await gateway.verb('keys create', [], { account: 'tester', credit: '1000' });
   const key = typeof made === 'object' && made && 'key' in made ? String(made.key) : '';
@@ -31,8 +32,10 @@ export async function openCloudHouse(...providers: readonly Plugin[]): Promise<C
     gateway, key,
     clients: sdkClients(gateway.url, key),
     post(path, body, init = {}) {
-      const headers = { authorization: `Bearer ${key}`, 'anthropic-version': '2023-06-01', 'content-type': 'application/json', ...Object.fromEntries(new Headers(init.headers)) };
-      return fetch(gateway.url + path, { method: 'POST', ...init, headers, body: typeof body === 'string' ? body : JSON.stringify(body) });
+      const isPlain = typeof body === 'string' || body instanceof FormData;
+      const type = body instanceof FormData ? {} : { 'content-type': 'application/json' };
+      const headers = { authorization: `Bearer ${key}`, 'anthropic-version': '2023-06-01', ...type, ...Object.fromEntries(new Headers(init.headers)) };
+      return fetch(gateway.url + path, { method: 'POST', ...init, headers, body: isPlain ? body : JSON.stringify(body) });
     },
     close: () => gateway.close(),
   };
