@@ -9,8 +9,8 @@ import { GatewayError, isGatewayError } from './errors.ts';
 import type { Routed } from './exchange.ts';
 import { Form, writeForm } from './form.ts';
 import type { CoreHooks } from './hooks.ts';
-import { clientPath, type Loss } from './loss.ts';
-import type { EventDecoder, Operation, Protocol, ReplyContext, UpstreamSide } from './protocol.ts';
+import { clientPath, inClientWords, type Loss } from './loss.ts';
+import type { EncodedRequest, EventDecoder, Operation, Protocol, ReplyContext, UpstreamSide } from './protocol.ts';
 import type { UpstreamResponse } from './provider.ts';
 import { locateString } from './splice.ts';
 import { stopAt } from './stop-sequences.ts';
@@ -56,8 +56,9 @@ export async function encodeBody(hooks: CoreHooks, exchange: Routed, verbatim: b
   }
   const request = await hooks.transformRequest.promise(shortened ?? exchange.canonical(), exchange);
   const { count } = attempt.target.protocol;
-  const { body, losses: lost, stops = [], operation: asked = operation } = count && operation === 'count' ? count.encodeRequest(request, model) : upstream.encodeRequest(request, model, grant.outputLimit);
   const { fieldNames } = exchange.protocol.client;
+  const encode = (): EncodedRequest => (count && operation === 'count' ? count.encodeRequest(request, model) : upstream.encodeRequest(request, model, grant.outputLimit));
+  const { body, losses: lost, stops = [], operation: asked = operation } = inClientWords(encode, fieldNames);
   const losses = lost.map((loss) => ({ ...loss, path: clientPath(loss.path, request, fieldNames) }));
   return { ...(body instanceof Form ? writeForm(body) : { body: JSON.stringify(body), contentType: json }), operation: asked, losses, stops };
 }

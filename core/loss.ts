@@ -3,7 +3,7 @@
  * client's own field, and the lane tells the caller, or refuses the call where the caller or the operator asks.
  */
 import type { CanonicalRequest } from './canonical/request.ts';
-import { GatewayError } from './errors.ts';
+import { GatewayError, isGatewayError } from './errors.ts';
 
 /** What became of a thing that could not be said as it was: a closed set, since metrics count by it. */
 export const lossCodes = [
@@ -61,6 +61,17 @@ export function clientPath(path: string, request: CanonicalRequest, names: Reado
     if (typeof value === 'object' && value !== null && 'at' in value && typeof value.at === 'string') known = value.at + joined(parts.slice(index + 1).map((name) => named(`.${name}`) ?? name));
   }
   return known;
+}
+
+/** What an encoder gives; where it refuses a field of the request itself, the refusal names the field as the client does. */
+export function inClientWords<Encoded>(encode: () => Encoded, names: Readonly<Record<string, string>>): Encoded {
+  try {
+    return encode();
+  } catch (thrown) {
+    const { param = '' } = isGatewayError(thrown) ? thrown.details : {};
+    if (!isGatewayError(thrown) || !Object.hasOwn(names, param)) throw thrown;
+    throw new GatewayError(thrown.code, thrown.message, { ...thrown.details, param: names[param] });
+  }
 }
 
 /** The paths for the `x-tollgate-dropped` header: as many as fit into 2 kB, then `+N` for the rest. */

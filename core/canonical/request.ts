@@ -37,6 +37,8 @@ const mediaBlock = z.strictObject({
   mediaType: z.string().optional(),
   filename: z.string().optional(),
   title: z.string().optional(),
+  /** What its client says of a document beside what it holds. */
+  context: z.string().optional(),
   detail: z.string().optional(),
   /** A picture that tells by its transparent parts where another is to be changed. */
   mask: z.literal(true).optional(),

@@ -3,6 +3,7 @@
  * argument, and what the model calls it with is taken out of its JSON again.
  */
 import type { Tool } from '../../core/index.ts';
+import type { Lose } from './losses.ts';
 import { isObject, type Fields } from './vendor-bag.ts';
 
 type CustomTool = Extract<Tool, { type: 'custom' }>;
@@ -14,10 +15,12 @@ function grammarOf(format: unknown): string {
   return `The input follows this grammar (${String(grammar['syntax'])}):\n${String(grammar['definition'])}`;
 }
 
-/** What the function says of itself, and the schema of its arguments. */
-export function asFunction({ description = '', format }: CustomTool): { description: string; schema: Fields } {
+/** What the function says of itself, and the schema of its arguments; a grammar nobody holds the model to is told. */
+export function asFunction({ description = '', format }: CustomTool, path: string, lose: Lose): { description: string; schema: Fields } {
+  const grammar = grammarOf(format);
+  if (grammar !== '') lose(`${path}.format`, 'its grammar is told in its description', 'approximated');
   return {
-    description: [description, grammarOf(format)].filter(Boolean).join('\n\n'),
+    description: [description, grammar].filter(Boolean).join('\n\n'),
     schema: { type: 'object', properties: { input: { type: 'string' } }, required: ['input'], additionalProperties: false },
   };
 }

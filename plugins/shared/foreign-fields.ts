@@ -8,7 +8,7 @@ import { isObject, type Sides } from './vendor-bag.ts';
 /** Objects that their protocols read in part: what the bag holds of them is the rest. */
 const readInPart: ReadonlySet<string> = new Set([
   'allowed_tools', 'cache_control', 'custom', 'file', 'function', 'functionCall', 'functionResponse', 'image_url', 'input_audio', 'item', 'namespace', 'output_config',
-  'prompt_cache_breakpoint', 'reasoning', 'response_format', 'source', 'stream_options', 'text', 'thinking',
+  'generationConfig.thinkingConfig', 'prompt_cache_breakpoint', 'reasoning', 'response_format', 'source', 'stream_options', 'text', 'thinking', 'toolConfig.functionCallingConfig',
 ]);
 
 /** Fields of thoughts that only number and date them, or say their text again. */
@@ -17,8 +17,11 @@ const aboutThoughts: ReadonlySet<string> = new Set(['type', 'id', 'index', 'form
 /** State that a vendor keeps: without it a request means something else. */
 const kept: ReadonlySet<string> = new Set(['cachedContent', 'container']);
 
-/** Switches that change nothing of an answer: padding against eavesdroppers. */
-const harmless: ReadonlySet<string> = new Set(['include_obfuscation']);
+/** Whether a field changes nothing: padding against eavesdroppers, and switches that say how it is anyway elsewhere. */
+function isHarmless(name: string, value: unknown): boolean {
+  if (name === 'citations') return isObject(value) && value['enabled'] === false;
+  return name === 'include_obfuscation' || (name === 'store' && value === false);
+}
 
 function saysNothing(value: unknown): boolean {
   return value === null || (isObject(value) && Object.keys(value).length > 0 && Object.values(value).every(saysNothing));
@@ -26,8 +29,9 @@ function saysNothing(value: unknown): boolean {
 
 /** The members of a field that are lost with it: itself, unless only a rest of it is here. */
 function* membersOf(path: string, name: string, value: unknown): Generator<string> {
-  if (saysNothing(value) || harmless.has(name)) return;
-  if (!readInPart.has(name) || !isObject(value)) return yield path;
+  if (saysNothing(value) || isHarmless(name, value)) return;
+  // Where the type is left, nothing was read.
+  if (!readInPart.has(name) || !isObject(value) || 'type' in value) return yield path;
   for (const [inner, member] of Object.entries(value)) yield* membersOf(`${path}.${inner}`, inner, member);
 }
 
@@ -53,11 +57,12 @@ export function foreignFields(request: CanonicalRequest, protocol: string, said:
   if (request.format?.type === 'schema') look(request.format, 'format');
   for (const [index, tool] of request.tools?.entries() ?? []) look(tool, `tools[${index}]`);
   for (const [index, turn] of request.turns.entries()) {
-    look(turn, `turns[${index}]`, turn.role === 'assistant' ? aboutThoughts : undefined);
+    if (turn.vendor) look(turn, `turns[${index}]`, turn.role === 'assistant' ? aboutThoughts : undefined);
     for (const [position, block] of turn.blocks.entries()) {
-      const path = `turns[${index}].blocks[${position}]`;
-      look(block, path, block.type === 'reasoning' ? aboutThoughts : undefined);
-      if (block.type === 'tool-result') for (const [part, content] of block.content.entries()) look(content, `${path}.content[${part}]`);
+      const path = (): string => `turns[${index}].blocks[${position}]`;
+      if (block.vendor) look(block, path(), block.type === 'reasoning' ? aboutThoughts : undefined);
+      if (block.type !== 'tool-result') continue;
+      for (const [part, content] of block.content.entries()) if (content.vendor) look(content, `${path()}.content[${part}]`);
     }
   }
   return losses;

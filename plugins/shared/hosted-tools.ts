@@ -3,7 +3,7 @@
  * web, and a place to run code. What the model at hand has no counterpart of is told as lost; where the caller asked for
  * nothing else (Google's grounding, code to be run), an answer without it would be worthless, and the call is refused.
  */
-import type { Model, Tool } from '../../core/index.ts';
+import type { CanonicalRequest, Model, Tool } from '../../core/index.ts';
 import type { Lose } from './losses.ts';
 import { refusePart } from './refuse-part.ts';
 import { isObject, type Fields } from './vendor-bag.ts';
@@ -18,9 +18,14 @@ export function hosts({ capabilities, supportedParameters }: Model, kind: Hosted
   return capabilities.hosted.some((each) => each === kind);
 }
 
+/** What an answer is to be grounded in, by Google's names; OpenAI's search of files is of those it keeps. */
+const groundings = ['urlContext', 'googleMaps', 'fileSearch', 'retrieval'] as const;
+
 function isIndispensable({ kind, protocol, value }: HostedTool): boolean {
   if (kind === 'code-execution') return true;
-  return protocol === 'generate-content' && (kind === 'web-search' || (isObject(value) && 'urlContext' in value));
+  if (!isObject(value)) return false;
+  if (protocol === 'generate-content') return kind === 'web-search' || groundings.some((name) => name in value);
+  return value['type'] === 'file_search';
 }
 
 /** A list of tools in which a kind that is asked for twice, in two spellings, stands once: vendors refuse it otherwise. */
@@ -38,6 +43,11 @@ export function withoutRepeats(tools: readonly Tool[], protocol: string): (Tool 
 export function loseHosted(tool: HostedTool, path: string, lose: Lose): void {
   if (isIndispensable(tool)) refusePart(tool, path, 'This model is reached by a protocol or vendor that has no such tool.');
   lose(path, `${tool.protocol} has a tool of its own here`, 'vendor');
+}
+
+/** Whether a call of a tool is wanted in any case: that is lost where none of the tools is left. */
+export function mustCall({ toolChoice }: CanonicalRequest): boolean {
+  return toolChoice !== undefined && (toolChoice.required ?? (toolChoice.mode !== 'auto' && toolChoice.mode !== 'none'));
 }
 
 type SearchOption = 'size' | 'location' | 'allowed' | 'blocked' | 'uses';

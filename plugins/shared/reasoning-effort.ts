@@ -23,10 +23,15 @@ export function effortFor(budget: number): string | undefined {
   return budget < 0 ? undefined : efforts.find((effort) => budget <= effort.budget)?.name;
 }
 
-/** The allowed step nearest to the one wanted, the lesser of two; the wanted one itself where nothing is known. */
+const high = rank('high');
+
+/**
+ * The allowed step nearest to the one wanted, of two the one nearer to `high`; the wanted one itself where nothing is
+ * known. A word that is no step counts as the middle one.
+ */
 export function nearestEffort(wanted: string, allowed: readonly string[] | undefined): string {
-  const place = rank(wanted);
-  if (!allowed || allowed.length === 0 || allowed.includes(wanted) || place < 0) return wanted;
-  const known = allowed.filter((name) => rank(name) >= 0).toSorted((first, second) => rank(first) - rank(second));
+  if (!allowed || allowed.length === 0 || allowed.includes(wanted)) return wanted;
+  const place = rank(rank(wanted) < 0 ? 'medium' : wanted);
+  const known = allowed.filter((name) => rank(name) >= 0).toSorted((first, second) => Math.abs(rank(first) - high) - Math.abs(rank(second) - high));
   return known.reduce((best, name) => (Math.abs(rank(name) - place) < Math.abs(rank(best) - place) ? name : best), known[0] ?? wanted);
 }

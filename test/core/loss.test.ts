@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { clientPath, lossHeader, lossRefusal } from '../../core/loss.ts';
+import { GatewayError } from '../../core/errors.ts';
+import { clientPath, inClientWords, lossHeader, lossRefusal } from '../../core/loss.ts';
 
 it('names each lost field by its path', () => {
   expect(lossHeader([{ path: 'tools[2].strict', reason: 'x', code: 'unsupported' }, { path: 'messages[0].name', reason: 'y', code: 'unsupported' }])).toBe('tools[2].strict,messages[0].name');
@@ -29,4 +30,14 @@ it('tells a loss where the client wrote it', () => {
   const names = { topP: 'top_p', outputLimit: 'max_tokens', 'logprobs.top': 'top_logprobs' };
   const told = ['turns[0].blocks[0].cache', 'turns[0].blocks[1].cache', 'turns[0].name', 'topP', 'logprobs.top', 'seed'].map((path) => clientPath(path, request, names));
   expect(told).toEqual(['messages[4].content[1].cache', 'messages[4].blocks[1].cache', 'messages[4].name', 'top_p', 'top_logprobs', 'seed']);
+});
+
+it('tells a refused field by the name the client has for it', () => {
+  const refuse = (param: string) => (): never => {
+    throw new GatewayError('unsupported_parameter', 'no', { param });
+  };
+  const names = { candidates: 'n', tools: 'offers' };
+  expect(() => inClientWords(refuse('candidates'), names)).toThrow(expect.objectContaining({ code: 'unsupported_parameter', details: expect.objectContaining({ param: 'n' }) }));
+  expect(() => inClientWords(refuse('tools[0].x'), names)).toThrow(expect.objectContaining({ details: { param: 'tools[0].x' } }));
+  expect(inClientWords(() => 1, names)).toBe(1);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { GatewayError, type CanonicalEvent, type ClientCall } from '../../core/index.ts';
-import { unseal } from '../../plugins/shared/envelope.ts';
+import { seal, unseal } from '../../plugins/shared/envelope.ts';
 import { callWith, matchOf, protocol } from './bodies.ts';
 import { isObject } from '../support/json.ts';
 
@@ -82,14 +82,25 @@ describe('a stream', () => {
     expect(client.encodeReply(events, { id: 'k7', model: 'a/b', created: 1, call })).toMatchObject({ candidates: [{ content: { parts: [{ text: 'a' }] } }] });
   });
 
+  it('keeps the seal of thoughts that are not wanted, unless it is over their text', () => {
+    const call = callWith({ generationConfig: { thinkingConfig: { includeThoughts: false } } }, matchOf(true));
+    const openais = { vendor: 'openai', kind: 'encrypted', value: 'Z0FBQUFB' };
+    const sealedThought = (...text: string[]): CanonicalEvent[] => [start, ...block(0, 'reasoning', text, {}, [openais]), ...block(1, 'text', ['a']), stop, end];
+    expect(partsOf(sealedThought(), call)).toEqual([{ text: '', thought: true, thoughtSignature: seal(openais) }, { text: 'a' }, { text: '' }]);
+    expect(partsOf(sealedThought('hm'), call)).toEqual([{ text: 'a' }, { text: '' }]);
+    const lost: string[] = [];
+    client.encodeReply(sealedThought('hm'), { id: 'k7', model: 'a/b', created: 1, call, lost: (kind) => void lost.push(kind) });
+    expect(lost).toEqual(['reasoning']);
+  });
+
   it('carries sealed state in its signatures: of Google as it is, of others in an envelope', () => {
     const claudes = { vendor: 'anthropic', kind: 'encrypted', value: 'Y2xhdWRl' };
     const parts = partsOf([start, ...block(0, 'reasoning', ['hm'], {}, [claudes]), ...block(1, 'tool-call', ['{}'], { id: 'c', name: 'f' }, [{ vendor: 'google', kind: 'signature', value: 'AAAA' }]), stop, end]);
-    const [, seal, call] = parts;
-    const envelope = isObject(seal) ? String(seal['thoughtSignature']) : '';
+    const [, sealed, call] = parts;
+    const envelope = isObject(sealed) ? String(sealed['thoughtSignature']) : '';
     expect(unseal(envelope)).toEqual(claudes);
     expect(envelope).toMatch(/^[A-Za-z0-9+/]+=*$/);
-    expect(seal).toMatchObject({ text: '', thought: true });
+    expect(sealed).toMatchObject({ text: '', thought: true });
     expect(call).toMatchObject({ thoughtSignature: 'AAAA' });
   });
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Block, CanonicalRequest, Model, Turn } from '../../core/index.ts';
 import { clientPath } from '../../core/loss.ts';
 import { seal } from '../../plugins/shared/envelope.ts';
+import { foreignFields } from '../../plugins/shared/foreign-fields.ts';
 import { callWith, modelWith, older, protocol } from './bodies.ts';
 import { isObject } from '../support/json.ts';
 
@@ -32,6 +33,14 @@ function isRecord(value: unknown): value is Record<string, unknown>[] {
   return Array.isArray(value);
 }
 
+function thrownBy(run: () => unknown): unknown {
+  try {
+    return run();
+  } catch (error) {
+    return error;
+  }
+}
+
 /** The parts of all contents in a row. */
 function partsOf(turns: Turn[], model?: Model): Record<string, unknown>[] {
   const all = contents(turns, model);
@@ -40,7 +49,7 @@ function partsOf(turns: Turn[], model?: Model): Record<string, unknown>[] {
 
 describe('turns as contents', () => {
   it('instructions stand apart; those in the middle stay where they are and say what they are', () => {
-    const { body } = encode({
+    const { body, lost } = encode({
       turns: [
         { role: 'system', blocks: [{ type: 'text', text: 'a' }] },
         { role: 'developer', blocks: [{ type: 'text', text: 'b' }] },
@@ -52,6 +61,7 @@ describe('turns as contents', () => {
       systemInstruction: { parts: [{ text: 'a' }, { text: 'b' }] },
       contents: [{ role: 'user', parts: [{ text: 'Ahoy' }, { text: '<system>\nc\n</system>' }] }],
     });
+    expect(lost).toEqual(['turns[3].role']);
   });
 
   it('instructions alone are asked as a question: there have to be contents', () => {
@@ -250,20 +260,58 @@ const fitted: [asked: Partial<CanonicalRequest>, model: Model, sent: Record<stri
   [{ reasoning: { effort: 'none' } }, modelWith(), { thinkingConfig: { thinkingLevel: 'low', includeThoughts: false } }, ['reasoning.effort']],
   [{ reasoning: { budget: 5000, display: 'summary' } }, modelWith(), { thinkingConfig: { thinkingLevel: 'medium', includeThoughts: true } }, ['reasoning.budget']],
   [{ reasoning: { budget: -1 } }, modelWith(), { thinkingConfig: { includeThoughts: true } }, []],
-  [{ reasoning: { effort: 'odd' } }, modelWith(), { thinkingConfig: { includeThoughts: true } }, ['reasoning.effort']],
+  [{ reasoning: { effort: 'odd' } }, modelWith(), { thinkingConfig: { thinkingLevel: 'medium', includeThoughts: true } }, ['reasoning.effort']],
+  [{ reasoning: { effort: 'medium' } }, modelWith({ capabilities: { reasoning: { style: 'level', efforts: ['low', 'high'] } } }), { thinkingConfig: { thinkingLevel: 'high', includeThoughts: true } }, ['reasoning.effort']],
   [{ reasoning: { display: 'full' } }, modelWith(), { thinkingConfig: { includeThoughts: true } }, []],
   [{ reasoning: { budget: 5000 } }, older, { thinkingConfig: { thinkingBudget: 5000, includeThoughts: true } }, []],
   [{ reasoning: { budget: 99_999 } }, older, { thinkingConfig: { thinkingBudget: 24_576, includeThoughts: true } }, ['reasoning.budget']],
   [{ reasoning: { budget: 5 } }, older, { thinkingConfig: { thinkingBudget: 128, includeThoughts: true } }, ['reasoning.budget']],
   [{ reasoning: { budget: -1 } }, older, { thinkingConfig: { thinkingBudget: -1, includeThoughts: true } }, []],
   [{ reasoning: { effort: 'medium' } }, older, { thinkingConfig: { thinkingBudget: 8192, includeThoughts: true } }, []],
+  [{ reasoning: { effort: 'xhigh' } }, older, { thinkingConfig: { thinkingBudget: 24_576, includeThoughts: true } }, ['reasoning.effort']],
   [{ reasoning: { effort: 'max' } }, older, { thinkingConfig: { thinkingBudget: 24_576, includeThoughts: true } }, []],
   [{ reasoning: { effort: 'none' } }, older, { thinkingConfig: { thinkingBudget: 0, includeThoughts: false } }, []],
   [{ reasoning: { effort: 'none' } }, modelWith({ upstream: 'gemini-2.5-pro', capabilities: { reasoning: { style: 'budget', budget: { min: 128 }, canDisable: false } } }), { thinkingConfig: { thinkingBudget: 128, includeThoughts: false } }, ['reasoning.effort']],
   [{ reasoning: { effort: 'low' } }, gemma, undefined, ['reasoning']],
+  [{ reasoning: { display: 'summary' } }, gemma, undefined, ['reasoning']],
   [{ reasoning: { effort: 'none' } }, gemma, undefined, []],
-  [{ user: 'u', metadata: { a: 1 }, cacheKey: 'k', verbosity: 'low', serviceTier: 'scale', parallelToolCalls: false }, modelWith(), undefined, ['parallelToolCalls', 'serviceTier', 'user', 'metadata', 'cacheKey', 'verbosity']],
+  [{ user: 'u', metadata: { a: 1 }, cacheKey: 'k', verbosity: 'low', serviceTier: 'scale', parallelToolCalls: false }, modelWith(), undefined, ['serviceTier', 'user', 'metadata', 'cacheKey', 'verbosity']],
+  [{ metadata: {}, parallelToolCalls: false, tools: [{ type: 'function', name: 'f' }] }, modelWith(), undefined, ['parallelToolCalls']],
+  [{ user: 'u', form: { responses: ['safety-identifier'] } }, modelWith(), undefined, ['safety_identifier']],
 ];
+
+describe('what is asked for and cannot be given', () => {
+  it.each<[string, Partial<CanonicalRequest>, string]>([
+    ['sound alone of a model that writes', { modalities: ['audio'] }, 'modalities'],
+    ['a file of no known kind', { turns: [{ role: 'user', blocks: [{ type: 'media', kind: 'document', source: { type: 'base64', data: 'AAAA' }, at: 'input[0].content[0]' }] }] }, 'input[0].content[0]'],
+    ['maps', { tools: [{ type: 'hosted', protocol: 'responses', kind: 'other', value: { type: 'file_search' }, at: 'tools[0]' }] }, 'tools[0]'],
+  ])('refuses the call: %s', (_, asked, param) => {
+    expect(thrownBy(() => encode(asked))).toMatchObject({ code: 'unsupported_parameter', details: { param } });
+  });
+
+  it('is told where something is left: what is no object, a namespace', () => {
+    const called: Turn = { role: 'assistant', blocks: [call('c1', 'f', { arguments: 'not json', namespace: 'charts' })] };
+    const { body, lost } = encode({ turns: [user, called], tools: [{ type: 'function', name: 'f', namespace: 'charts' }] });
+    expect(body['contents']).toMatchObject([{}, { parts: [{ functionCall: { name: 'f', args: { _raw: 'not json' } } }] }]);
+    expect(lost).toEqual(['turns[1].blocks[0].arguments', 'turns[1].blocks[0].namespace', 'tools[0].namespace']);
+  });
+
+  it('a picture whose kind nobody stated is known by its bytes', () => {
+    const picture: Block = { type: 'media', kind: 'image', source: { type: 'base64', data: 'iVBORw0KGgoAAAANSUhEUg==' } };
+    expect(contents([{ role: 'user', blocks: [picture] }])).toMatchObject([{ parts: [{ inlineData: { mimeType: 'image/png' } }] }]);
+  });
+
+  it('what is said of a document stands before it, and its text inside the result that holds it', () => {
+    const document: Block = { type: 'media', kind: 'document', source: { type: 'text', text: '2 m' }, title: 'Tides', context: 'Of May.' };
+    const { body, lost } = encode({ turns: [{ role: 'user', blocks: [document] }, { role: 'assistant', blocks: [call('c1')] }, { role: 'tool', blocks: [{ type: 'tool-result', callId: 'c1', content: [document] }] }] }, older);
+    expect(body['contents']).toMatchObject([
+      { parts: [{ text: 'Of May.' }, { text: 'Tides:\n\n2 m' }] },
+      { parts: [{ functionCall: { name: 'f' } }] },
+      { parts: [{ functionResponse: { response: { output: 'Of May.\n\nTides:\n\n2 m' } } }] },
+    ]);
+    expect(lost).toEqual(['turns[0].blocks[0].context', 'turns[2].blocks[0].content[0].context']);
+  });
+});
 
 describe('settings', () => {
   it.each(fitted)('%j', (asked, model, sent, lost) => {
@@ -319,7 +367,8 @@ describe('tools', () => {
   it('of free text are functions of one text', () => {
     const format = { type: 'grammar', grammar: { syntax: 'lark', definition: 'start: x' } };
     const turns: Turn[] = [{ role: 'assistant', blocks: [call('c1', 'patch', { custom: true, arguments: '*** Begin' })] }];
-    const { body } = encode({ turns, tools: [{ type: 'custom', name: 'patch', description: 'Applies.', format }], toolChoice: { mode: 'one', names: ['patch'] } }, older);
+    const { body, lost } = encode({ turns, tools: [{ type: 'custom', name: 'patch', description: 'Applies.', format }], toolChoice: { mode: 'one', names: ['patch'] } }, older);
+    expect(lost).toEqual(['tools[0].format']);
     expect(body).toMatchObject({
       contents: [{ parts: [{ functionCall: { name: 'patch', args: { input: '*** Begin' } } }] }],
       tools: [{ functionDeclarations: [{ name: 'patch', description: 'Applies.\n\nThe input follows this grammar (lark):\nstart: x', parametersJsonSchema: { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] } }] }],
@@ -352,8 +401,20 @@ describe('tools', () => {
     [{ mode: 'subset', names: ['f', 'g'], required: true }, { mode: 'ANY', allowedFunctionNames: ['f', 'g'] }],
     [{ mode: 'subset', names: ['f', 'g'], required: false }, { mode: 'VALIDATED', allowedFunctionNames: ['f', 'g'] }],
   ])('the choice %j', (toolChoice, calling) => {
-    expect(encode({ toolChoice, tools: [{ type: 'function', name: 'f' }] }).body['toolConfig']).toEqual({ functionCallingConfig: calling });
+    expect(encode({ toolChoice, tools: [{ type: 'function', name: 'f' }, { type: 'function', name: 'g' }] }).body['toolConfig']).toEqual({ functionCallingConfig: calling });
     expect(encode({ toolChoice }).body['toolConfig']).toBeUndefined();
+  });
+
+  it('that are chosen and not offered are told, and the choice is left out', () => {
+    const tools: CanonicalRequest['tools'] = [{ type: 'function', name: 'f' }];
+    expect(encode({ toolChoice: { mode: 'one', names: ['g'] }, tools })).toEqual({ body: { contents: [{ role: 'user', parts: [{ text: 'Ahoy' }] }], tools: [{ functionDeclarations: [{ name: 'f' }] }] }, lost: ['toolChoice'] });
+    expect(encode({ toolChoice: { mode: 'subset', names: ['f', 'g'], required: false }, tools })).toMatchObject({ body: { toolConfig: { functionCallingConfig: { allowedFunctionNames: ['f'] } } }, lost: ['toolChoice'] });
+    expect(encode({ toolChoice: { mode: 'required' } }).lost).toEqual(['toolChoice']);
+  });
+
+  it('whose schemas a model is to keep to are told where that is all the choice says', () => {
+    const { toolChoice } = callWith({ tools: [{ functionDeclarations: [{ name: 'f' }] }], toolConfig: { functionCallingConfig: { mode: 'VALIDATED' } } }).decode();
+    expect(foreignFields({ model: 'a/b', stream: false, turns: [], toolChoice }, 'responses').map(({ path }) => clientPath(path, { model: 'a/b', stream: false, turns: [] }, protocol.client.fieldNames))).toEqual(['toolConfig.functionCallingConfig.mode']);
   });
 
   it('of a vendor are searched for here where both sides have a search', () => {

@@ -6,7 +6,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { isGatewayError, type CanonicalEvent, type ClientCall, type GatewayError, type ReplyContext } from '../../core/index.ts';
-import { clientPath } from '../../core/loss.ts';
+import { clientPath, inClientWords } from '../../core/loss.ts';
 import { decodeAll, readStream } from '../contract/replies.ts';
 import { families, readCall, wires, type Wire } from '../support/families.ts';
 import { expectSnapshot } from '../support/snapshot.ts';
@@ -41,7 +41,7 @@ function requestOn(other: Wire, own: Wire, body: unknown): string {
   const request = readCall(own, body).decode();
   const { protocol, model } = families[other];
   const { fieldNames } = families[own].protocol.client;
-  const sent = attempted(() => protocol.upstream.encodeRequest(request, model, undefined));
+  const sent = attempted(() => inClientWords(() => protocol.upstream.encodeRequest(request, model, undefined), fieldNames));
   if (isGatewayError(sent)) return json({ refused: sent.message, param: sent.details.param, code: sent.code });
   const { body: encoded, losses } = sent;
   return json({ lost: Object.fromEntries(losses.map(({ path, reason }) => [clientPath(path, request, fieldNames), reason])), body: encoded });

@@ -19,6 +19,18 @@ function input(...turns: Turn[]): unknown {
   return encode({ turns }).body['input'];
 }
 
+function heard(mediaType: string): Turn {
+  return { role: 'user', blocks: [{ type: 'media', kind: 'audio', source: { type: 'base64', data: 'UklGRg==' }, mediaType }] };
+}
+
+function thrownBy(run: () => unknown): unknown {
+  try {
+    return run();
+  } catch (error) {
+    return error;
+  }
+}
+
 const seal = (vendor: string): Opaque => ({ vendor, kind: 'encrypted', value: 'c2VhbA==' });
 const call = { type: 'tool-call', id: 'c1', name: 'f', arguments: '{"n":1.0}' } as const;
 
@@ -63,6 +75,12 @@ describe('turns as items', () => {
     const { body, lost } = encode({ turns: [user, { role: 'assistant', blocks: [{ type: 'text', text: 'Here.' }, { type: 'media', kind: 'image', source: { type: 'base64', data: 'AAAA' }, mediaType: 'image/png' }] }, user] });
     expect(body['input']).toMatchObject([{}, { role: 'assistant', content: 'Here.' }, { role: 'user', content: [{ type: 'input_text' }, { type: 'input_image', image_url: 'data:image/png;base64,AAAA' }] }, {}]);
     expect(lost).toEqual(['turns[1].blocks[1]']);
+  });
+
+  it('what is said of a document stands before it', () => {
+    const { body, lost } = encode({ turns: [{ role: 'user', blocks: [{ type: 'media', kind: 'document', source: { type: 'url', url: 'https://a.example/t.pdf' }, context: 'Of May.' }] }] });
+    expect(body['input']).toEqual([{ role: 'user', content: [{ type: 'input_text', text: 'Of May.' }, { type: 'input_file', file_url: 'https://a.example/t.pdf' }] }]);
+    expect(lost).toEqual(['turns[0].blocks[0].context']);
   });
 
   it('content without which the answer would be worthless refuses the call', () => {
@@ -124,10 +142,25 @@ describe('settings', () => {
   });
 
   it('what this wire has no field for is told', () => {
-    const { body, lost } = encode({ topK: 5, stop: ['x'], seed: 1, frequencyPenalty: 1, presencePenalty: 1, candidates: 2, modalities: ['text', 'audio'], user: 'u' });
-    expect(lost).toEqual(['topK', 'frequencyPenalty', 'presencePenalty', 'seed', 'candidates', 'modalities']);
+    const { body, lost } = encode({ topK: 5, stop: ['x'], seed: 1, frequencyPenalty: 1, presencePenalty: 1, modalities: ['text', 'audio'], user: 'u' });
+    expect(lost).toEqual(['topK', 'frequencyPenalty', 'presencePenalty', 'seed', 'modalities']);
     expect(Object.keys(body).toSorted()).toEqual(['include', 'input', 'model', 'store', 'user']);
     expect(encode({ candidates: 1, modalities: ['text'] }).lost).toEqual([]);
+  });
+
+  it.each<[string, Partial<CanonicalRequest>, Model, string]>([
+    ['several answers', { candidates: 2 }, modelWith(), 'candidates'],
+    ['nothing but a picture', { modalities: ['image'] }, modelWith(), 'modalities'],
+    ['sound of a kind it does not take', { turns: [heard('audio/flac')] }, modelWith(), 'turns[0].blocks[0]'],
+    ['sound to a model that does not hear', { turns: [heard('audio/wav')] }, modelWith({ input: ['text'] }), 'turns[0].blocks[0]'],
+    ['grounding in maps', { tools: [{ type: 'hosted', protocol: 'generate-content', kind: 'other', value: { googleMaps: {} }, at: 'tools[0].googleMaps' }] }, modelWith(), 'tools[0].googleMaps'],
+  ])('what leaves no answer worth having is refused: %s', (_, asked, model, param) => {
+    expect(thrownBy(() => encode(asked, model))).toMatchObject({ code: 'unsupported_parameter', details: { param } });
+  });
+
+  it('a begun answer that the model does not go on with is told', () => {
+    expect(encode({ turns: [user, { role: 'assistant', blocks: [{ type: 'text', text: 'Once' }] }] }).lost).toEqual(['turns[1].role']);
+    expect(encode({ turns: [user, { role: 'assistant', blocks: [call] }] }).lost).toEqual([]);
   });
 
   it('sampling is left out where the model takes none', () => {
@@ -146,12 +179,22 @@ describe('settings', () => {
     const model = modelWith({ capabilities: { reasoning: { style: 'effort', efforts: ['low', 'medium', 'high'] } } });
     expect(encode({ reasoning: { effort: 'minimal' } }, model)).toMatchObject({ body: { reasoning: { effort: 'low' } }, lost: ['reasoning.effort'] });
     expect(encode({ reasoning: { budget: 8000, display: 'full' } }, model)).toMatchObject({ body: { reasoning: { effort: 'medium', summary: 'auto' } }, lost: ['reasoning.budget'] });
-    expect(encode({ reasoning: { effort: 'high' } }, modelWith({ capabilities: { reasoning: { style: 'none' } } }))).toMatchObject({ lost: ['reasoning'] });
+    const plain = modelWith({ capabilities: { reasoning: { style: 'none' } } });
+    for (const reasoning of [{ effort: 'high' }, { display: 'summary' }] as const) expect(encode({ reasoning }, plain).lost).toEqual(['reasoning']);
+    for (const reasoning of [{ effort: 'none' }, { display: 'none' }] as const) expect(encode({ reasoning }, plain).lost).toEqual([]);
+    expect(encode({ reasoning: { budget: -1 } }, model).lost).toEqual([]);
   });
 
   it('a schema is flat, and has a name', () => {
     expect(encode({ format: { type: 'schema', schema: { type: 'object' } }, verbosity: 'low' }).body['text']).toEqual({ format: { type: 'json_schema', name: 'answer', schema: { type: 'object' } }, verbosity: 'low' });
     expect(encode({ format: { type: 'json' } }, modelWith({ capabilities: { structuredOutput: false } })).lost).toEqual(['format']);
+    expect(encode({ format: { type: 'schema', schema: undefined } }).body['text']).toEqual({ format: { type: 'json_schema', name: 'answer', schema: { type: 'object' } } });
+  });
+
+  it('a schema that is not of an object is asked for in words', () => {
+    const { body, lost } = encode({ format: { type: 'schema', schema: { type: 'array', items: { type: 'string' } } } });
+    expect(body['input']).toEqual([{ role: 'system', content: 'Answer with valid JSON alone, which keeps to this schema:\n{"type":"array","items":{"type":"string"}}' }, { role: 'user', content: 'Ahoy' }]);
+    expect([body['text'], lost]).toEqual([undefined, ['format.schema']]);
   });
 
   it('tiers and long user names are said as this wire takes them', () => {
@@ -192,8 +235,23 @@ describe('tools', () => {
     expect(lost).toEqual(['tools[1]']);
   });
 
-  it('a choice without tools is left out', () => {
-    expect(encode({ toolChoice: { mode: 'auto' }, parallelToolCalls: false }).body).not.toHaveProperty('tool_choice');
+  it('a choice without tools is left out, and told where a tool was to be called', () => {
+    const asked = (request: Partial<CanonicalRequest>): unknown[] => {
+      const { body, lost } = encode(request);
+      return [body['tool_choice'], lost];
+    };
+    expect(asked({ toolChoice: { mode: 'auto' }, parallelToolCalls: false })).toEqual([undefined, []]);
+    expect(asked({ toolChoice: { mode: 'required' } })).toEqual([undefined, ['toolChoice']]);
+    const tools: CanonicalRequest['tools'] = [{ type: 'function', name: 'f' }];
+    expect(asked({ toolChoice: { mode: 'one', names: ['bash'] }, tools })).toEqual([undefined, ['toolChoice']]);
+    expect(asked({ toolChoice: { mode: 'subset', names: ['f', 'bash'], required: true }, tools })).toEqual([{ type: 'allowed_tools', mode: 'required', tools: [{ type: 'function', name: 'f' }] }, ['toolChoice']]);
+  });
+
+  it('a mark for what to cache crosses on a result, and is told on a call', () => {
+    const turns: Turn[] = [{ role: 'assistant', blocks: [{ ...call, cache: {} }] }, { role: 'tool', blocks: [{ type: 'tool-result', callId: 'c1', content: [{ type: 'text', text: '1' }], cache: {} }] }];
+    const { body, lost } = encode({ turns }, modelWith({ capabilities: { cacheMarks: true } }));
+    expect(body['input']).toMatchObject([{}, { output: [{ type: 'input_text', text: '1', prompt_cache_breakpoint: { mode: 'explicit' } }] }]);
+    expect(lost).toEqual(['turns[0].blocks[0].cache']);
   });
 
   it('a grammar lies flat here and is nested in the canonical form', () => {

@@ -81,6 +81,9 @@ describe('a place to run code', () => {
     ['responses', coding.responses, 'tools[0]'],
     ['generate-content', searches['generate-content'], 'tools[0].googleSearch'],
     ['generate-content', { ...searches['generate-content'], tools: [{ urlContext: {} }] }, 'tools[0].urlContext'],
+    ['generate-content', { ...searches['generate-content'], tools: [{ googleMaps: {} }] }, 'tools[0].googleMaps'],
+    ['generate-content', { ...searches['generate-content'], tools: [{ fileSearch: { fileSearchStoreNames: ['a'] } }] }, 'tools[0].fileSearch'],
+    ['responses', { model: 'a/b', input: 'a', tools: [{ type: 'file_search', vector_store_ids: ['vs_1'] }] }, 'tools[0]'],
     ['generate-content', { ...searches['generate-content'], tools: [], cachedContent: 'cachedContents/1' }, 'cachedContent'],
   ] as const)('and what else makes up a call of %s refuses it where there is none, naming the field (%#)', (client, body, param) => {
     expect(refusal(client, body ?? {}, 'chat-completions', modelWith())).toEqual(['unsupported_parameter', param]);

@@ -1,18 +1,22 @@
 /**
  * Canonical turns as messages. A turn that holds tool results becomes one tool message for each; media inside a
- * result, which a tool message cannot hold, follows in a user message behind all results of the step.
+ * result, or in what the assistant said, which their messages cannot hold, follows in a user message behind all results
+ * of the step.
  */
 import type { Block, Turn } from '../../../core/index.ts';
 import { withDistinctCallIds } from '../../shared/call-ids.ts';
 import { overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
-import { encodePart, joinParts, type Encoding } from './encode-parts.ts';
+import { madePicture } from './decode-messages.ts';
+import { cacheMark, encodeParts, joinParts, type Encoding } from './encode-parts.ts';
+import { writeUrl } from './media.ts';
 import { wrapInput } from '../../shared/custom-tools.ts';
-import { refusesThoughts, writeReasoning, type ReasoningBlock } from './reasoning.ts';
+import { refusesExtensions, writeReasoning, type ReasoningBlock } from './reasoning.ts';
 import { fitCallId, fitName } from './tool-names.ts';
 
 type ToolResult = Extract<Block, { type: 'tool-result' }>;
 type ToolCall = Extract<Block, { type: 'tool-call' }>;
+type Media = Extract<Block, { type: 'media' }>;
 
 /** A block with its canonical path. */
 interface Placed<Kind extends Block = Block> {
@@ -42,6 +46,7 @@ export function encodeMessages(asked: readonly Turn[], encoding: Encoding): Fiel
     if (others.length === 0 && placed.length > 0) continue;
     showMedia();
     const message = turn.role === 'assistant' ? encodeAssistant(turn, others, encoding) : encodeSpoken(turn, others, encoding);
+    if (turn.role === 'assistant') shown.push(...encodeShown(others, encoding));
     // A turn of which nothing is left says nothing.
     if (encoding.own || turns.length === 1 || !saysNothing(message)) messages.push(message);
   }
@@ -49,8 +54,8 @@ export function encodeMessages(asked: readonly Turn[], encoding: Encoding): Fiel
   return messages;
 }
 
-function saysNothing({ content, tool_calls: calls, refusal, audio }: Fields): boolean {
-  return (content === '' || content === null) && calls === undefined && refusal === undefined && audio === undefined;
+function saysNothing({ content, tool_calls: calls, refusal, audio, images }: Fields): boolean {
+  return (content === '' || content === null) && [calls, refusal, audio, images].every((field) => field === undefined);
 }
 
 /** A tool message, and the media that has to follow it: for each a line that names it, and the part itself. */
@@ -59,15 +64,20 @@ function encodeResult(turn: Turn, result: ToolResult, path: string, encoding: En
   const texts: Fields[] = [];
   const media: Fields[] = [];
   for (const [position, block] of result.content.entries()) {
-    const part = encodePart(block, `${path}.content[${position}]`, encoding);
-    if (part && block.type === 'media' && part['type'] !== 'text') {
+    for (const part of encodeParts(block, `${path}.content[${position}]`, encoding)) {
+      if (part['type'] === 'text') {
+        texts.push(part);
+        continue;
+      }
       const name = `file ${files + media.length / 2 + 1}`;
       texts.push({ type: 'text', text: `See ${name}.` });
       media.push({ type: 'text', text: `This is ${name}:` }, part);
-    } else if (part) {
-      texts.push(part);
     }
   }
+  const mark = cacheMark(result, path, encoding);
+  const last = mark && texts.pop();
+  if (last) texts.push({ prompt_cache_breakpoint: mark, ...last });
+  else if (mark) encoding.lose(`${path}.cache`, 'an empty result cannot be marked');
   if (result.isError) encoding.lose(`${path}.isError`, 'chat-completions has no mark for failed tools');
   const content = joinParts(texts, form, '\n\n');
   const fields = bag.fields(turn);
@@ -89,8 +99,7 @@ function encodeSpoken(turn: Turn, placed: readonly Placed[], encoding: Encoding)
       encoding.lose(path, `a ${turn.role} message has no place for it`);
       return [];
     }
-    const part = encodePart(block, path, encoding);
-    return part ? [part] : [];
+    return encodeParts(block, path, encoding);
   });
   const content = joinParts(parts, bag.form(turn), '\n\n');
   return overlay(bag.fields(turn), { role: roleOf(turn, encoding), name: turn.name, content: content ?? '' });
@@ -100,11 +109,11 @@ function encodeAssistant(turn: Turn, placed: readonly Placed[], encoding: Encodi
   const spoken: Fields[] = [];
   const reasoning: ReasoningBlock[] = [];
   const calls: Fields[] = [];
+  const images: Fields[] = [];
   const fields: Record<string, unknown> = {};
   for (const { block, path } of placed) {
     if (block.type === 'text') {
-      const part = encodePart(block, path, encoding);
-      if (part) spoken.push(part);
+      spoken.push(...encodeParts(block, path, encoding));
     } else if (block.type === 'reasoning') {
       if (isReplayable(block, encoding)) reasoning.push(block);
       else encoding.lose(path, 'reasoning is only given back to the vendor it came from', 'state');
@@ -114,6 +123,8 @@ function encodeAssistant(turn: Turn, placed: readonly Placed[], encoding: Encodi
     } else if (block.type === 'tool-call') {
       if (bag.form(block).includes('function')) fields['function_call'] = overlay(bag.fields(block), { name: block.name, arguments: block.arguments });
       else calls.push(encodeCall({ block, path }, encoding));
+    } else if (block.type === 'media') {
+      if (isMade(block, encoding)) images.push(encodeMade({ block, path }, encoding));
     } else {
       encoding.lose(path, 'an assistant message has no place for it');
     }
@@ -127,27 +138,51 @@ function encodeAssistant(turn: Turn, placed: readonly Placed[], encoding: Encodi
     content,
     ...writeReasoning(reasoning),
     ...fields,
+    images: images.length > 0 ? images : undefined,
     tool_calls: calls.length > 0 ? calls : undefined,
   });
+}
+
+/** Whether a picture goes back in the field that this protocol read it from. */
+function isMade(block: Media, { own, model }: Encoding): boolean {
+  return own && bag.form(block).includes(madePicture) && !refusesExtensions(model);
+}
+
+function encodeMade({ block, path }: Placed<Media>, encoding: Encoding): Fields {
+  return overlay(bag.fields(block), { type: 'image_url', image_url: { url: writeUrl(block, bag.form(block)), detail: block.detail }, ...encodeSeals(block.opaque, path, encoding) });
+}
+
+/** What a model showed is shown to it again, by the user. */
+function encodeShown(placed: readonly Placed[], encoding: Encoding): Fields[] {
+  const media = placed.flatMap(({ block, path }) => (block.type === 'media' && !isMade(block, encoding) ? [{ block, path }] : []));
+  for (const { path } of media) encoding.lose(path, 'sent as if the user showed it', 'approximated');
+  const parts = media.flatMap(({ block, path }) => encodeParts(block, path, encoding));
+  return parts.length > 0 ? [{ type: 'text', text: 'What the assistant showed:' }, ...parts] : [];
+}
+
+/** What the vendor of the model sealed, in the slot Google's chat layer has for it. */
+function encodeSeals(opaque: ToolCall['opaque'] = [], path: string, { owner, lose }: Encoding): Fields {
+  const kept = opaque.filter(({ vendor }) => vendor === owner || vendor === '');
+  if (kept.length < opaque.length) lose(`${path}.opaque`, 'sealed state is only given back to the vendor it came from', 'state');
+  return kept.length > 0 ? { extra_content: Object.fromEntries(kept.map(({ vendor, value }) => [vendor, { thought_signature: value }])) } : {};
 }
 
 /** Sealed state is for its own vendor; reasoning read in another protocol and not sealed belongs to nobody known. */
 function isReplayable(block: ReasoningBlock, { owner, model }: Encoding): boolean {
   const { opaque = [] } = block;
-  if (refusesThoughts(model)) return false;
+  if (refusesExtensions(model)) return false;
   const fits = opaque.every(({ vendor }) => vendor === owner || vendor === '');
   return fits && (bag.form(block).length > 0 || opaque.some(({ vendor }) => vendor === owner));
 }
 
-function encodeCall({ block, path }: Placed<ToolCall>, { own, extras, owner, lose }: Encoding): Fields {
-  const { arguments: text, custom, namespace, opaque = [] } = block;
+function encodeCall({ block, path }: Placed<ToolCall>, encoding: Encoding): Fields {
+  const { own, extras, lose } = encoding;
+  const { arguments: text, custom, namespace } = block;
   const id = own ? block.id : fitCallId(block.id);
   const name = own ? block.name : fitName(block.name);
   if (namespace !== undefined) lose(`${path}.namespace`, 'chat-completions has no namespaces for tools');
-  const kept = opaque.filter(({ vendor }) => vendor === owner || vendor === '');
-  if (kept.length < opaque.length) lose(`${path}.opaque`, 'sealed state is only given back to the vendor it came from', 'state');
-  const signatures = Object.fromEntries(kept.map(({ vendor, value }) => [vendor, { thought_signature: value }]));
-  const extra = kept.length > 0 ? { extra_content: signatures } : {};
+  if (block.cache) lose(`${path}.cache`, 'chat-completions has no cache marks on calls');
+  const extra = encodeSeals(block.opaque, path, encoding);
   if (custom && (own || extras)) return overlay(bag.fields(block), { id, type: 'custom', custom: { name, input: text }, ...extra });
   return overlay(bag.fields(block), { id, type: 'function', function: { name, arguments: custom ? wrapInput(text) : own ? text : text || '{}' }, ...extra });
 }

@@ -3,6 +3,7 @@
  * content without which the answer would be worthless (a video, another vendor's file) refuses the call.
  */
 import type { Block, Model } from '../../../core/index.ts';
+import { contextOf } from '../../shared/document-context.ts';
 import type { Lose } from '../../shared/losses.ts';
 import { pictureUrl } from '../../shared/picture-url.ts';
 import { refuseFile, refusePart } from '../../shared/refuse-part.ts';
@@ -28,29 +29,33 @@ export interface Encoding {
 type TextBlock = Extract<Block, { type: 'text' }>;
 export type ContentBlock = TextBlock | MediaBlock;
 
-function cacheMark({ cache }: ContentBlock, path: string, { own, marks, lose }: Encoding): Fields | undefined {
+export function cacheMark({ cache }: Pick<ContentBlock, 'cache'>, path: string, { own, marks, lose }: Encoding): Fields | undefined {
   if (!cache) return undefined;
   if (!marks) {
     lose(`${path}.cache`, 'the model finds what to cache by itself', 'model');
     return undefined;
   }
   if (own || cache.ttl === undefined || cache.ttl === '30m') return { mode: 'explicit', ttl: cache.ttl };
-  lose(`${path}.cache.ttl`, 'chat-completions has no such time to live');
+  lose(`${path}.cache.ttl`, 'chat-completions has no such time to live', 'approximated');
   return { mode: 'explicit' };
 }
 
-/** One part of a message's content; undefined where it is lost. */
-export function encodePart(block: ContentBlock, path: string, encoding: Encoding): Fields | undefined {
+/** Mostly one part of a message's content: none where it is lost, two where something is said of a document. */
+export function encodeParts(block: ContentBlock, path: string, encoding: Encoding): Fields[] {
   if (block.opaque?.length) encoding.lose(`${path}.opaque`, 'sealed state is only given back to the vendor it came from', 'state');
   const wire = block.type === 'text' ? { type: 'text', text: block.text } : encodeMedia(block, path, encoding);
-  return wire && overlay(bag.fields(block), { ...wire, prompt_cache_breakpoint: cacheMark(block, path, encoding) });
+  if (!wire) return [];
+  const mark = cacheMark(block, path, encoding);
+  const part = overlay(bag.fields(block), mark ? { ...wire, prompt_cache_breakpoint: mark } : wire);
+  const context = block.type === 'media' ? contextOf(block, path, encoding.lose) : undefined;
+  return context === undefined ? [part] : [{ type: 'text', text: context }, part];
 }
 
 function encodeMedia(block: MediaBlock, path: string, encoding: Encoding): Fields | undefined {
   if (block.kind === 'video') return refusePart(block, path, 'This model is reached by a protocol that takes no video.');
   if (block.source.type === 'file') return encodeVendorFile(block, block.source, path);
   if (block.kind === 'image') return encodeImage(block, path, encoding);
-  if (block.kind === 'audio') return encodeAudio(block, path, encoding);
+  if (block.kind === 'audio') return encodeAudio(block, path);
   return encodeDocument(block, path, encoding);
 }
 
@@ -71,11 +76,11 @@ function encodeImage(block: MediaBlock, path: string, { own, lose }: Encoding): 
   return { type: 'image_url', image_url: { url } };
 }
 
-function encodeAudio({ source, mediaType }: MediaBlock, path: string, { lose }: Encoding): Fields | undefined {
+function encodeAudio(block: MediaBlock, path: string): Fields {
+  const { source, mediaType } = block;
   const format = audioFormat(mediaType);
   if (source.type === 'base64' && format) return { type: 'input_audio', input_audio: { data: source.data, format } };
-  lose(path, 'chat-completions takes audio as WAV or MP3 data only');
-  return undefined;
+  return refusePart(block, path, 'The provider of this model takes sound as WAV or MP3 data only.');
 }
 
 /** This wire's files are PDFs; a text document is said as text, under its name. */
@@ -99,7 +104,7 @@ function textDocument(text: string, filename: string | undefined): Fields {
 }
 
 function isPlainText(part: Fields): part is { type: 'text'; text: string } {
-  return part['type'] === 'text' && typeof part['text'] === 'string' && Object.values(part).filter((value) => value !== undefined).length === 2;
+  return part['type'] === 'text' && typeof part['text'] === 'string' && Object.keys(part).length === 2;
 }
 
 /**

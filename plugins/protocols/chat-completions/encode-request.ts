@@ -6,7 +6,7 @@ import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/inde
 import { fitLimit } from '../../shared/fit-limit.ts';
 import { foreignFields } from '../../shared/foreign-fields.ts';
 import { noteLosses } from '../../shared/losses.ts';
-import { jsonMessage } from '../../shared/json-mode.ts';
+import { isKept, jsonMessage } from '../../shared/json-mode.ts';
 import { fitStrict } from '../../shared/object-schema.ts';
 import { loseSettings } from '../../shared/image-settings.ts';
 import { openaiFieldsFor, openaiFieldsOf, saysSafety } from '../../shared/openai-fields.ts';
@@ -129,14 +129,14 @@ function encodeReasoning(request: CanonicalRequest, { capabilities }: Model, { o
   const { style, efforts } = capabilities.reasoning;
   const wanted = effort ?? (budget === undefined ? undefined : effortFor(budget));
   if (style === 'none') {
-    if (wanted !== undefined && wanted !== 'none') lose('reasoning', 'the model does not reason', 'model');
+    if (wanted !== 'none') lose('reasoning', 'the model does not reason', 'model');
     return {};
   }
   if (display === 'none') lose('reasoning.display', 'chat-completions cannot ask for hidden reasoning');
   if (wanted === undefined) return {};
   const sent = nearestEffort(wanted, own ? undefined : efforts);
   if (effort === undefined || budget !== undefined) lose('reasoning.budget', `sent as effort "${sent}"`, 'approximated');
-  else if (sent !== wanted) lose('reasoning.effort', `sent as "${sent}"`, 'approximated');
+  else if (sent !== wanted) lose(wanted === 'none' ? 'reasoning' : 'reasoning.effort', `sent as "${sent}"`, 'approximated');
   return { reasoning_effort: sent };
 }
 
@@ -150,13 +150,15 @@ function restoreReasoning({ effort, budget, display }: NonNullable<CanonicalRequ
   };
 }
 
-function encodeFormat({ format }: CanonicalRequest, { capabilities }: Model, { own, lose }: Encoding): Fields | undefined {
+function encodeFormat(request: CanonicalRequest, { capabilities }: Model, { own, lose }: Encoding): Fields | undefined {
+  const { format } = request;
   if (!format || format.type === 'text') return format && { type: 'text' };
   if (!capabilities.structuredOutput) {
     lose('format', 'the model has no structured output', 'model');
     return undefined;
   }
   if (format.type === 'json') return { type: 'json_object' };
+  if (!isKept(request, own)) return undefined;
   const { name = 'answer', description, schema, strict } = format;
   const kept = own ? strict : fitStrict(format, schema, 'format', lose);
   return { type: 'json_schema', json_schema: overlay(bag.fields(format), { name, description, schema, strict: kept }) };

@@ -1,7 +1,7 @@
 /** Tools, and the choice among them, as this wire names them; in the former names where a client used those. */
 import type { CanonicalRequest, Model, Tool } from '../../../core/index.ts';
 import { asFunction } from '../../shared/custom-tools.ts';
-import { loseHosted, searchOptions, type SearchWords } from '../../shared/hosted-tools.ts';
+import { loseHosted, mustCall, searchOptions, type SearchWords } from '../../shared/hosted-tools.ts';
 import { fitStrict, objectSchema } from '../../shared/object-schema.ts';
 import { isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
@@ -32,7 +32,10 @@ export function encodeTools(request: CanonicalRequest, model: Model, encoding: E
     else loseHosted(tool, path, lose);
   }
   // A choice among no tools is refused by vendors; a client of this protocol is left to hear that itself.
-  if (!encoding.own && tools.length === 0) return { web_search_options: search };
+  if (!encoding.own && tools.length === 0) {
+    if (mustCall(request)) lose('toolChoice', 'the model is not offered what it is to choose from');
+    return { web_search_options: search };
+  }
   const former = form.includes('functions');
   const formerCall = form.includes('function-call');
   return {
@@ -57,7 +60,7 @@ function encodeTool(tool: Exclude<Tool, { type: 'hosted' }>, path: string, { own
     return overlay(fields, { type: 'function', function: { name, description, parameters, strict: fitStrict(tool, parameters, path, lose) } });
   }
   if (extras) return overlay(fields, { type: 'custom', custom: { name, description, format: tool.format } });
-  const { description: told, schema: parameters } = asFunction(tool);
+  const { description: told, schema: parameters } = asFunction(tool, path, lose);
   return { type: 'function', function: { name, description: told, parameters } };
 }
 
@@ -70,7 +73,10 @@ function reference(asked: string, tools: readonly Tool[], { own, extras }: Encod
 
 function encodeChoice({ toolChoice, tools = [] }: CanonicalRequest, encoding: Encoding): unknown {
   if (!toolChoice) return undefined;
-  const { mode, names = [], required } = toolChoice;
+  const { mode, names: asked = [], required } = toolChoice;
+  const names = encoding.own ? asked : asked.filter((name) => tools.some((tool) => tool.type !== 'hosted' && tool.name === name));
+  if (names.length < asked.length) encoding.lose('toolChoice', 'it names a tool that the model is not offered');
+  if (names.length === 0 && asked.length > 0) return undefined;
   if (mode === 'one') return overlay(bag.fields(toolChoice), reference(names[0] ?? '', tools, encoding));
   if (mode !== 'subset') return mode;
   const allowed = { mode: required ? 'required' : 'auto', tools: names.map((name) => reference(name, tools, encoding)) };

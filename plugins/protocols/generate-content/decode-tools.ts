@@ -74,7 +74,9 @@ function decodeChoice(mode: string, names: readonly string[] | undefined): ToolC
       if (!names?.length) return { mode: 'required', ...kept };
       return names.length === 1 ? { mode: 'one', ...kept } : { mode: 'subset', required: true, ...kept };
     case 'VALIDATED':
-      return names?.length ? { mode: 'subset', required: false, ...kept } : { mode: 'auto', ...kept };
+      if (names?.length) return { mode: 'subset', required: false, ...kept };
+      // That calls keep to their schemas is all it says beyond `AUTO`, and nobody else is told it so.
+      return { mode: 'auto', ...kept, ...bag.keep({ mode }, [`mode:${mode}`]) };
     default:
       return { mode: 'auto', ...kept };
   }

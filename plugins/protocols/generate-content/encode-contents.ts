@@ -79,7 +79,9 @@ class ContentWriter {
   /** Instructions in the middle of a conversation stay there, as text of the user's that says what it is. */
   #interrupt(turn: Turn, index: number): void {
     const parts = this.instruct(turn, index).map(({ text }) => ({ text: this.contents.length > 0 ? `<system>\n${String(text)}\n</system>` : text }));
-    if (parts.length > 0) this.#content('user', 'user').parts.push(...parts);
+    if (parts.length === 0) return;
+    if (this.contents.length > 0) this.#encoding.lose(`turns[${index}].role`, 'generate-content takes no system text in mid-conversation; sent as a marked text of the user', 'approximated');
+    this.#content('user', 'user').parts.push(...parts);
   }
 
   /** The content to add to: the last one where it is of the kind, another otherwise, and for every turn of our own. */

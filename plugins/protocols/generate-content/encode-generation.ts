@@ -140,7 +140,7 @@ function encodeThinking(request: CanonicalRequest, model: Model, encoding: Encod
   const { style } = model.capabilities.reasoning;
   const wanted = effort ?? (budget === undefined ? undefined : effortFor(budget));
   if (style === 'none') {
-    if (wanted !== undefined && wanted !== 'none') encoding.lose('reasoning', 'the model does not reason', 'model');
+    if (wanted === undefined ? display !== 'none' : wanted !== 'none') encoding.lose('reasoning', 'the model does not reason', 'model');
     return undefined;
   }
   const depth = style === 'budget' ? thinkingBudget(reasoning, model, encoding.lose) : thinkingLevel(reasoning, wanted, model, encoding.lose);
@@ -169,8 +169,7 @@ function thinkingBudget({ effort, budget }: Reasoning, { capabilities }: Model, 
   }
   // None at all is allowed beside the least of a model that can do without.
   const sent = asked < 0 ? -1 : asked === 0 && canDisable ? 0 : Math.min(Math.max(asked, min, 1), max);
-  if (Number.isFinite(asked) && sent !== asked && budget !== undefined) lose('reasoning.budget', `sent as ${sent}`, 'approximated');
-  if (budget === undefined && asked === 0 && sent > 0) lose('reasoning.effort', `sent as a budget of ${sent}`, 'approximated');
+  if (Number.isFinite(asked) && sent !== asked) lose(budget === undefined ? 'reasoning.effort' : 'reasoning.budget', `sent as a budget of ${sent}`, 'approximated');
   return { thinkingBudget: Number.isFinite(sent) ? sent : undefined };
 }
 

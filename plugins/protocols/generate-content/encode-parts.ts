@@ -1,5 +1,6 @@
 /** Canonical blocks as parts of a content. What this wire has no words for is told as lost. */
 import type { Block, Opaque } from '../../../core/index.ts';
+import { contextOf } from '../../shared/document-context.ts';
 import { argumentsObject, parseExactly } from '../../shared/exact-json.ts';
 import { isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
@@ -77,17 +78,22 @@ function encodeMedia(block: MediaBlock, path: string, encoding: Encoding): Field
   const { title, filename, source } = block;
   const part = writeMedia(block, bag.form(block), encoding.own, path);
   const whole = overlay(bag.fields(block), { ...part, mediaResolution: resolutionOf(block, path, encoding), thoughtSignature: signatureOf(block, path, encoding) });
-  if (encoding.own || source.type === 'text') return [whole];
+  const context = contextOf(block, path, encoding.lose);
+  const before = context === undefined ? [] : [{ text: context }];
+  if (encoding.own || source.type === 'text') return [...before, whole];
   const name = title ?? filename;
-  return name === undefined ? [whole] : [{ text: `${name}:` }, whole];
+  return name === undefined ? [...before, whole] : [...before, { text: `${name}:` }, whole];
 }
 
 function encodeCall(block: ToolCall, path: string, encoding: Encoding): Fields {
-  const { id, name, arguments: text, custom } = block;
+  const { id, name, arguments: text, custom, namespace } = block;
   const form = bag.form(block);
   const wireId = form.includes('no-id') ? undefined : form.includes('empty-id') ? '' : id;
   // Text that is no object goes under a name of its own: the model's words are worth more than their form.
-  const args = custom ? { input: text } : form.includes('no-args') && text === '{}' ? undefined : (argumentsObject(text) ?? { _raw: text });
+  const object = custom ? { input: text } : argumentsObject(text);
+  if (!object) encoding.lose(`${path}.arguments`, 'no JSON object; sent as text in "_raw"', 'approximated');
+  const args = form.includes('no-args') && text === '{}' ? undefined : (object ?? { _raw: text });
+  if (namespace !== undefined) encoding.lose(`${path}.namespace`, 'generate-content has no namespaces for tools');
   const call = { id: wireId, name: encoding.own ? name : fitName(name), args };
   return overlay(bag.fields(block), { functionCall: call, thoughtSignature: signatureOf(block, path, encoding) });
 }
@@ -113,12 +119,15 @@ export function encodeResult(block: ToolResult, name: string, path: string, enco
       continue;
     }
     const encoded = encodeBlock(content, place, encoding);
-    if (own || (modern && content.kind !== 'audio' && content.kind !== 'video' && encoded.every((part) => part['text'] === undefined))) {
-      parts.push(...encoded);
-    } else {
+    texts.push(...encoded.flatMap(({ text }) => (typeof text === 'string' ? [text] : [])));
+    for (const file of encoded.filter((part) => part['text'] === undefined)) {
+      if (own || (modern && content.kind !== 'audio' && content.kind !== 'video')) {
+        parts.push(file);
+        continue;
+      }
       const title = `file ${before + files.length / 2 + 1}`;
       texts.push(`See ${title}.`);
-      files.push({ text: `This is ${title}:` }, ...encoded.slice(-1));
+      files.push({ text: `This is ${title}:` }, file);
     }
   }
   const form = bag.form(block);

@@ -6,7 +6,7 @@ import { bag, protocolName } from './bag.ts';
 import { groupForm, openApiForm } from './decode-tools.ts';
 import type { Encoding } from './encoding.ts';
 import { asFunction } from '../../shared/custom-tools.ts';
-import { checkContainer, hosts, loseHosted, searchOptions, withoutRepeats } from '../../shared/hosted-tools.ts';
+import { checkContainer, hosts, loseHosted, mustCall, searchOptions, withoutRepeats } from '../../shared/hosted-tools.ts';
 import { fitParameters } from './fit-schema.ts';
 import { fromOpenApi } from './openapi-schema.ts';
 import { fitName } from './tool-names.ts';
@@ -21,10 +21,11 @@ export function encodeTools(request: CanonicalRequest, model: Model, encoding: E
     if (request.tools?.length) lose('tools', 'the model takes no tools', 'model');
     return {};
   }
-  if (request.parallelToolCalls === false) lose('parallelToolCalls', 'generate-content cannot forbid parallel calls');
   const tools = own ? restoreGroups(request.tools, encoding) : groupTools(request.tools ?? [], model, encoding);
+  if (request.parallelToolCalls === false && tools?.length) lose('parallelToolCalls', 'generate-content cannot forbid parallel calls');
   // A choice among no tools is refused by the vendor; a client of this protocol is left to hear that itself.
-  const calling = own || tools?.length ? encodeChoice(request, own) : undefined;
+  const calling = own || tools?.length ? encodeChoice(request, encoding) : undefined;
+  if (!own && !tools?.length && mustCall(request)) lose('toolChoice', 'the model is not offered what it is to choose from');
   return { tools: tools?.length || own ? tools : undefined, toolConfig: calling && { functionCallingConfig: calling } };
 }
 
@@ -71,9 +72,10 @@ function encodeHosted(tool: HostedTool, path: string, besideFunctions: boolean, 
 function encodeFunction(tool: OwnTool, path: string, encoding: Encoding): Fields {
   const { lose, own } = encoding;
   if (tool.cache) lose(`${path}.cache`, 'Gemini finds what to cache by itself');
+  if (tool.namespace !== undefined) lose(`${path}.namespace`, 'generate-content has no namespaces for tools');
   const name = own ? tool.name : fitName(tool.name);
   if (tool.type === 'custom') {
-    const { description, schema: parametersJsonSchema } = asFunction(tool);
+    const { description, schema: parametersJsonSchema } = asFunction(tool, path, lose);
     return { name, description, parametersJsonSchema };
   }
   if (tool.strict) lose(`${path}.strict`, 'generate-content has no such switch');
@@ -98,11 +100,14 @@ function parametersOf(tool: Extract<Tool, { type: 'function' }>, path: string, {
 const modes = { auto: 'AUTO', none: 'NONE', required: 'ANY', one: 'ANY' } as const;
 
 /** The mode as it was written; `VALIDATED` is the only one that binds a model to some tools and leaves it to call none. */
-function encodeChoice({ toolChoice }: CanonicalRequest, own: boolean): Fields | undefined {
+function encodeChoice({ toolChoice, tools = [] }: CanonicalRequest, { own, lose }: Encoding): Fields | undefined {
   if (!toolChoice) return undefined;
   const { mode, names, required } = toolChoice;
   const written = bag.form(toolChoice).find((word) => word.startsWith('mode:'))?.slice('mode:'.length);
   const usual = mode === 'subset' ? (required ? 'ANY' : 'VALIDATED') : modes[mode];
-  const allowed = own ? names : names?.map(fitName);
-  return { mode: written ?? usual, ...(allowed ? { allowedFunctionNames: allowed } : {}) };
+  if (own) return { mode: written ?? usual, ...(names ? { allowedFunctionNames: names } : {}) };
+  if (names === undefined) return { mode: usual };
+  const offered = names.filter((name) => tools.some((tool) => tool.type !== 'hosted' && tool.name === name));
+  if (offered.length < names.length) lose('toolChoice', 'it names a tool that the model is not offered');
+  return offered.length > 0 ? { mode: usual, allowedFunctionNames: offered.map(fitName) } : undefined;
 }

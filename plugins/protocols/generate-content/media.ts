@@ -1,5 +1,6 @@
 /** Media as this wire writes it, as bytes or by address, to canonical sources and back. */
 import type { Block } from '../../../core/index.ts';
+import { pictureTypeOfBase64 } from '../../shared/picture-type.ts';
 import { refuseFile, refusePart } from '../../shared/refuse-part.ts';
 import { leftover, nested, type Fields } from '../../shared/vendor-bag.ts';
 import { vendorName } from './bag.ts';
@@ -61,7 +62,11 @@ export function writeMedia(block: MediaBlock, form: readonly string[], own: bool
   const { source, mediaType, title, filename = title } = block;
   const displayName = own ? filename : undefined;
   if (source.type === 'text') return { text: filename === undefined ? source.text : `${filename}:\n\n${source.text}` };
-  if (source.type === 'base64') return { inlineData: { mimeType: mediaType ?? 'application/octet-stream', data: writeBase64(source.data, form), displayName } };
+  if (source.type === 'base64') {
+    const mimeType = mediaType ?? (block.kind === 'image' ? pictureTypeOfBase64(source.data) : undefined);
+    if (mimeType === undefined) return refusePart(block, path, 'The provider of this model has to be told what kind of file this is: send it as a data URL that names its media type.');
+    return { inlineData: { mimeType, data: writeBase64(source.data, form), displayName } };
+  }
   if (source.type === 'url' && !own && /^data:/i.test(source.url)) return refusePart(block, path, 'Data in an address is taken as base64 only.');
   if (source.type === 'url') return { fileData: { mimeType: mediaType ?? (own ? undefined : typeOfUrl(source.url)), fileUri: source.url, displayName } };
   if (source.vendor === vendorName) return { fileData: { mimeType: mediaType, fileUri: source.id, displayName } };

@@ -98,15 +98,10 @@ export class ReplyParts {
     const { kind } = block.start;
     if (kind === 'text' || kind === 'refusal') this.#candidate(candidate).text += text;
     if (kind === 'audio' && Object.values(vendor).some(({ transcript }) => transcript)) this.#options.lost?.('audio.transcript', 'generate-content has no place for what its sound says');
-    const spoken = kind === 'text' || kind === 'refusal' || kind === 'reasoning';
-    if (spoken && this.#options.streamed) return text === '' ? [] : this.#speak(kind, { text });
+    const spoken = kind === 'text' || kind === 'refusal' || (kind === 'reasoning' && !this.#options.hidesThoughts);
+    if (spoken && this.#options.streamed) return text === '' ? [] : [speech(kind, { text })];
     block.text += text;
     return [];
-  }
-
-  #speak(kind: string, part: Fields): Fields[] {
-    if (kind !== 'reasoning') return [part];
-    return this.#options.hidesThoughts ? [] : [{ ...part, thought: true }];
   }
 
   #end({ block: number, opaque = [] }: Event<'block-end'>): Fields[] {
@@ -120,7 +115,7 @@ export class ReplyParts {
       case 'text':
       case 'refusal':
       case 'reasoning':
-        return sealed(text === '' ? [] : [{ text }], opaque).flatMap((part) => this.#speak(start.kind, part));
+        return this.#endSpeech(start.kind, text, opaque);
       case 'tool-call':
         return [this.#sealCall(start, callPart(start, text), opaque)];
       case 'image':
@@ -136,6 +131,13 @@ export class ReplyParts {
         return [];
       }
     }
+  }
+
+  /** Thoughts that are not to be shown leave their seal, unless it is over the text. */
+  #endSpeech(kind: string, text: string, opaque: readonly Opaque[]): Fields[] {
+    const hidden = kind === 'reasoning' && this.#options.hidesThoughts && text !== '';
+    if (hidden && opaque.length > 0) this.#options.lost?.('reasoning', 'what seals it goes with the thoughts, which are not to be shown');
+    return hidden ? [] : sealed(text === '' ? [] : [{ text }], opaque).map((part) => speech(kind, part));
   }
 
   /** Gemini wants a seal on the first call of a step, and takes a word in place of one where another model made the call. */
@@ -167,6 +169,10 @@ export class ReplyParts {
       ...(logprobs.length > 0 ? { logprobsResult: encodeLogprobs(logprobs) } : {}),
     });
   }
+}
+
+function speech(kind: string, part: Fields): Fields {
+  return kind === 'reasoning' ? { ...part, thought: true } : part;
 }
 
 const defaultTypes = { image: 'image/png', audio: 'audio/wav' } as const;

@@ -48,9 +48,15 @@ function decodeContent(content: WireContent, at: string, exact?: unknown): Block
     const place = `${at}[${index}]`;
     const parts = isKnownBlock(block) && block.type === 'document' ? partsOf(block, place) : undefined;
     if (parts) blocks.push(...parts);
-    else blocks.push({ ...decodeBlock(block, place, member(exact, index)), at: place });
+    else blocks.push(placed(decodeBlock(block, place, member(exact, index)), place));
   }
   return blocks;
+}
+
+/** A block that was just made, told where it stood. */
+function placed<Kind extends Block>(block: Kind, at: string): Kind {
+  block.at = at;
+  return block;
 }
 
 /** The texts and pictures of a document that is made of both; undefined where it is anything else. */
@@ -65,7 +71,7 @@ function partsOf(document: WireMedia, at: string): Block[] | undefined {
   const isWhole = parts.length === source.content.length && Object.keys(leftover(source, sourceFields)).length === 0;
   // What the document says of itself stands on its first part, which must have nothing of the kind.
   if (!isWhole || !first || first.vendor || first.cache) return undefined;
-  return apart(document, parts, (form) => sidesOf(document, ['source'], {}, form));
+  return apart(document, parts, (form) => sidesOf(document, fields.parts, {}, form));
 }
 
 function decodeBlock(block: WireBlock, at: string, exact?: unknown): Block {
@@ -90,19 +96,38 @@ function decodeBlock(block: WireBlock, at: string, exact?: unknown): Block {
 
 type BlockSides = Sides & ReturnType<typeof decodeMark>;
 
+function known(...read: readonly string[]): ReadonlySet<string> {
+  return new Set(['type', 'cache_control', ...read]);
+}
+
+/** The fields of each type of block that are read into canonical ones. */
+const fields = {
+  text: known('text'),
+  image: known('source'),
+  document: known('source', 'title'),
+  search_result: known('title', 'content'),
+  thinking: known('thinking', 'signature'),
+  redacted_thinking: known('data'),
+  tool_use: known('id', 'name', 'input'),
+  tool_result: known('tool_use_id', 'content', 'is_error'),
+  /** Of a document that is taken apart, its title is kept with the rest. */
+  parts: known('source'),
+} as const;
+
 /** Cache mark, vendor fields and spelling of a block of which these fields are read. */
-function sidesOf(block: Marked & object, read: readonly string[], rest: Fields = {}, form: readonly string[] = []): BlockSides {
-  const known = new Set(['type', 'cache_control', ...read]);
-  return { ...decodeMark(block), ...bag.keep({ ...leftover(block, known), ...markLeft(block), ...rest }, form) };
+function sidesOf(block: Marked & object, read: ReadonlySet<string>, rest?: Fields, form?: readonly string[]): BlockSides {
+  const left = leftover(block, read);
+  if (!block.cache_control) return bag.keep(rest ? { ...left, ...rest } : left, form);
+  return { ...decodeMark(block), ...bag.keep({ ...left, ...markLeft(block), ...rest }, form) };
 }
 
 function decodeCall(block: WireToolUse, input: unknown): Block {
   const { id, name } = block;
-  return { type: 'tool-call', id, name, arguments: JSON.stringify(input), ...sidesOf(block, ['id', 'name', 'input']) };
+  return { type: 'tool-call', id, name, arguments: JSON.stringify(input), ...sidesOf(block, fields.tool_use) };
 }
 
 function decodeText(block: WireText): TextBlock {
-  return { type: 'text', text: block.text, ...sidesOf(block, ['text']) };
+  return { type: 'text', text: block.text, ...sidesOf(block, fields.text) };
 }
 
 const sourceFields = new Set(['type', 'media_type', 'data', 'url', 'file_id', 'content']);
@@ -111,9 +136,9 @@ const sourceFields = new Set(['type', 'media_type', 'data', 'url', 'file_id', 'c
 function decodeMedia(block: WireMedia): MediaBlock | undefined {
   const { source } = block;
   const rest = nested('source', leftover(source, sourceFields));
-  const about = block.type === 'document' ? { title: block.title ?? undefined } : {};
+  const about = block.type === 'document' ? { title: block.title ?? undefined, context: block.context ?? undefined } : {};
   const media = { type: 'media' as const, kind: block.type, ...about };
-  const sides = (form: readonly string[] = []): BlockSides => sidesOf(block, ['source', ...Object.keys(about)], rest, form);
+  const sides = (form: readonly string[] = []): BlockSides => sidesOf(block, fields[block.type], rest, form);
   switch (source.type) {
     case 'base64':
       return { ...media, source: { type: 'base64', data: source.data }, mediaType: source.media_type, ...sides() };
@@ -140,21 +165,21 @@ function plainTexts(blocks: readonly Fields[]): string[] | undefined {
   return texts.length === blocks.length ? texts : undefined;
 }
 
-/** A search result is a text document with its address, which only this wire has a place for. */
+/** A search result is a text document with its address, for which only this wire has a place: it is kept beside it. */
 function decodeSearchResult(block: WireSearchResult): Block {
   const texts = plainTexts(block.content);
   if (!texts) return { type: 'foreign', protocol: protocolName, value: block };
-  const sides = sidesOf(block, ['source', 'title', 'content'], {}, ['search-result', block.source, ...texts]);
+  const sides = sidesOf(block, fields.search_result, {}, ['search-result', ...texts]);
   return { type: 'media', kind: 'document', source: { type: 'text', text: texts.join('\n\n') }, title: block.title, ...sides };
 }
 
 function decodeThinking(block: WireThinking): Block {
   if (block.type === 'redacted_thinking') {
     const opaque = [{ vendor: nativeVendor, kind: 'encrypted', value: block.data }];
-    return { type: 'reasoning', text: '', opaque, ...sidesOf(block, ['data']) };
+    return { type: 'reasoning', text: '', opaque, ...sidesOf(block, fields.redacted_thinking) };
   }
   const { thinking: text, signature } = block;
-  const sides = sidesOf(block, ['thinking', 'signature'], signature === null ? { signature } : {}, signature === '' ? ['empty-signature'] : []);
+  const sides = sidesOf(block, fields.thinking, signature === null ? { signature } : {}, signature === '' ? ['empty-signature'] : []);
   if (!signature) return { type: 'reasoning', text, ...sides };
   return { type: 'reasoning', text, opaque: [unseal(signature) ?? { vendor: nativeVendor, kind: 'signature', value: signature }], ...sides };
 }
@@ -162,7 +187,7 @@ function decodeThinking(block: WireThinking): Block {
 function decodeResult(block: WireToolResult, at: string): Block {
   const { tool_use_id: callId, content, is_error: isError } = block;
   const result = { type: 'tool-result' as const, callId, isError: isError ?? undefined };
-  const read = ['tool_use_id', 'content', 'is_error'];
+  const read = fields.tool_result;
   if (content === undefined || content === null) return { ...result, content: [], ...sidesOf(block, read, {}, ['no-content']) };
   if (typeof content === 'string') return { ...result, content: [{ type: 'text', text: content, at }], ...sidesOf(block, read, {}, ['string']) };
   const parts = content.map((part, index) => decodeResultPart(part, `${at}.content[${index}]`));
@@ -174,5 +199,5 @@ function decodeResult(block: WireToolResult, at: string): Block {
 function decodeResultPart(part: WireResultContent, at: string): TextBlock | MediaBlock | undefined {
   if (!isKnownBlock(part)) return undefined;
   const decoded = decodeBlock(part, at);
-  return decoded.type === 'text' || decoded.type === 'media' ? { ...decoded, at } : undefined;
+  return decoded.type === 'text' || decoded.type === 'media' ? placed(decoded, at) : undefined;
 }

@@ -1,15 +1,14 @@
 /** Tools, and the choice among them, as this wire names them. */
-import { isDeepStrictEqual } from 'node:util';
 import type { CanonicalRequest, Tool } from '../../../core/index.ts';
 import { asFunction } from '../../shared/custom-tools.ts';
-import { checkContainer, hosts, loseHosted, searchOptions, withoutRepeats, type SearchWords } from '../../shared/hosted-tools.ts';
+import { checkContainer, hosts, loseHosted, mustCall, searchOptions, withoutRepeats, type SearchWords } from '../../shared/hosted-tools.ts';
 import type { Lose } from '../../shared/losses.ts';
 import { objectSchema } from '../../shared/object-schema.ts';
 import { refusePart } from '../../shared/refuse-part.ts';
 import { isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import type { Encoding } from './encoding.ts';
-import { fitSchema } from './structured-output.ts';
+import { tightSchema } from './structured-output.ts';
 import { fitName } from './tool-names.ts';
 
 type FunctionTool = Extract<Tool, { type: 'function' }>;
@@ -28,9 +27,12 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Enco
   }
   const allowed = request.toolChoice?.mode === 'subset' ? new Set(request.toolChoice.names) : undefined;
   const tools = withoutRepeats(request.tools, protocolName).flatMap((tool, index) => (tool && isAllowed(tool, allowed) ? encodeTool(tool, `tools[${index}]`, encoding) : []));
-  // A choice among no tools is refused; a client of this protocol is left to hear that itself.
-  if (!own && tools.length === 0) return {};
-  return { tools, choice: encodeChoice(request) };
+  const choice = encodeChoice(request);
+  // A choice among no tools, or of one that is lost, is refused; a client of this protocol is left to hear that itself.
+  const named = choice?.['type'] === 'tool' ? choice['name'] : undefined;
+  if (own || (tools.length > 0 && (named === undefined || tools.some(({ name }) => name === named)))) return { tools, choice };
+  if (mustCall(request)) lose('toolChoice', 'the model is not offered what it is to choose from');
+  return tools.length > 0 ? { tools, choice: encodeChoice({ ...request, toolChoice: undefined }) } : {};
 }
 
 /** This wire has no subset of tools: the others are left out. */
@@ -46,9 +48,7 @@ function inputSchema(tool: FunctionTool, path: string, strict: boolean, lose: Lo
   const named = isObject(schema['properties']) ? Object.keys(schema['properties']) : [];
   const strange = named.find((name) => !goodProperty.test(name));
   if (strange !== undefined) refusePart(tool, path, `The provider of this model takes names of arguments of letters, digits, "_", "." and "-" only, 64 at most; the tool "${tool.name}" has one called "${strange.slice(0, 64)}".`);
-  if (!strict) return schema;
-  const fitted = fitSchema(schema);
-  if (!isDeepStrictEqual(fitted, schema)) lose(`${path}.schema`, 'what a strict schema cannot say here is told in its descriptions', 'approximated');
+  const fitted = strict ? tightSchema(schema, path, lose) : schema;
   return isObject(fitted) ? fitted : schema;
 }
 
@@ -59,7 +59,7 @@ function encodeTool(tool: Tool, path: string, { own, model, mark, lose }: Encodi
   const name = fitName(tool.name);
   const cache_control = mark(tool.cache, path);
   if (tool.type === 'custom') {
-    const { description, schema } = asFunction(tool);
+    const { description, schema } = asFunction(tool, path, lose);
     return [overlay(fields, { name, description, input_schema: schema, cache_control })];
   }
   const { description, schema } = tool;

@@ -1,5 +1,6 @@
 /** Images and documents as this wire takes them: images of four kinds, PDFs, and text. */
 import type { Block } from '../../../core/index.ts';
+import { documentType } from '../../shared/data-url.ts';
 import { fitPicture } from '../../shared/picture-type.ts';
 import { refuseFile, refusePart } from '../../shared/refuse-part.ts';
 import type { Fields } from '../../shared/vendor-bag.ts';
@@ -7,8 +8,6 @@ import { bag, nativeVendor } from './bag.ts';
 import type { Encoding } from './encoding.ts';
 
 type MediaBlock = Extract<Block, { type: 'media' }>;
-
-const pdfBeginning = 'JVBERi0';
 
 export function encodeMedia(block: MediaBlock, path: string, encoding: Encoding): Fields {
   if (block.kind === 'image') return { type: 'image', source: imageSource(block, path, encoding) };
@@ -38,12 +37,12 @@ function imageSource(block: MediaBlock, path: string, { own, lose }: Encoding): 
 }
 
 function encodeDocument(block: MediaBlock, path: string, { own }: Encoding): Fields {
-  const { source, title, filename } = block;
+  const { source, title, context, filename } = block;
   const [form, ...words] = bag.form(block);
-  if (form === 'search-result') return { type: 'search_result', source: words[0], title, content: words.slice(1).map(asText) };
-  if (form === 'content' && source.type === 'text') return { type: 'document', source: { type: 'content', content: source.text }, title };
-  if (form === 'contents') return { type: 'document', source: { type: 'content', content: words.map(asText) }, title };
-  return { type: 'document', source: plainSource(block, path, own) ?? documentSource(block, path), title: title ?? (own ? undefined : filename) };
+  if (form === 'search-result') return { type: 'search_result', title, content: words.map(asText) };
+  if (form === 'content' && source.type === 'text') return { type: 'document', source: { type: 'content', content: source.text }, title, context };
+  if (form === 'contents') return { type: 'document', source: { type: 'content', content: words.map(asText) }, title, context };
+  return { type: 'document', source: plainSource(block, path, own) ?? documentSource(block, path), title: title ?? (own ? undefined : filename), context };
 }
 
 function asText(text: string): Fields {
@@ -54,7 +53,7 @@ function documentSource(block: MediaBlock, path: string): Fields {
   const { source, mediaType } = block;
   if (source.type === 'text') return { type: 'text', media_type: 'text/plain', data: source.text };
   if (source.type === 'base64') {
-    const isPdf = mediaType === 'application/pdf' || source.data.startsWith(pdfBeginning);
+    const isPdf = (documentType(source.data) ?? mediaType) === 'application/pdf';
     if (isPdf) return { type: 'base64', media_type: 'application/pdf', data: source.data };
     if (mediaType?.startsWith('text/') || mediaType === 'application/json') {
       return { type: 'text', media_type: 'text/plain', data: Buffer.from(source.data, 'base64').toString('utf8') };

@@ -8,7 +8,7 @@ import { isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { partBreak } from './decode-items.ts';
 import type { SpokenBlock } from './decode-parts.ts';
-import { encodePart, joinParts } from './encode-parts.ts';
+import { cacheMark, encodeParts, joinParts } from './encode-parts.ts';
 import { headOf, spelt } from './item-head.ts';
 import { isMadeId } from './response-object.ts';
 import { fittingName, shortHash, type ToolNames } from './tool-names.ts';
@@ -41,6 +41,8 @@ export function customCallsOf(turns: readonly Turn[]): Set<string> {
 }
 
 export function encodeItems(turns: readonly Turn[], encoding: Encoding): Fields[] {
+  const { role, blocks = [] } = turns.at(-1) ?? {};
+  if (!encoding.own && role === 'assistant' && !blocks.some(({ type }) => type === 'tool-call')) encoding.lose(`turns[${turns.length - 1}].role`, 'the model answers anew instead of going on with it', 'approximated');
   return turns.flatMap((turn, index) => (bag.form(turn).includes('instructions') ? [] : encodeTurn(turn, `turns[${index}]`, encoding)));
 }
 
@@ -62,8 +64,8 @@ function encodeTurn(turn: Turn, at: string, encoding: Encoding): Fields[] {
         open = { parts: [], sides: messageSides(turn, block) };
         entries.push({ path, message: open });
       }
-      const part = encodePart(block, turn.role, path, encoding);
-      if (part) open.parts.push(bag.form(block).includes('message') ? withoutItem(part) : part);
+      const parts = encodeParts(block, turn.role, path, encoding);
+      open.parts.push(...(bag.form(block).includes('message') ? parts.map(withoutItem) : parts));
       continue;
     }
     open = undefined;
@@ -80,8 +82,7 @@ function isSpoken(block: Block): block is SpokenBlock {
 /** An assistant's message holds no media here: what a model showed is shown to it again. */
 function encodeShown(block: Kind<'media'>, path: string, encoding: Encoding): Fields {
   encoding.lose(path, 'sent as if the user showed it', 'approximated');
-  const part = encodePart(block, 'user', path, encoding);
-  return { role: 'user', content: [{ type: 'input_text', text: 'What the assistant showed:' }, ...(part ? [part] : [])] };
+  return { role: 'user', content: [{ type: 'input_text', text: 'What the assistant showed:' }, ...encodeParts(block, 'user', path, encoding)] };
 }
 
 function turnSides(turn: Turn): Message['sides'] {
@@ -120,7 +121,7 @@ function withoutItem(part: Fields): Fields {
 function encodeBlock(block: Exclude<Block, SpokenBlock> | Kind<'media'>, path: string, encoding: Encoding): Fields | undefined {
   switch (block.type) {
     case 'tool-call':
-      return encodeCall(block, encoding);
+      return encodeCall(block, path, encoding);
     case 'tool-result':
       return encodeResult(block, path, encoding);
     case 'reasoning':
@@ -144,7 +145,8 @@ function callId(id: string, own: boolean): string {
   return own || id.length <= longestCallId ? id : `call_${id.slice(0, 32)}_${shortHash(id)}`;
 }
 
-function encodeCall(block: Kind<'tool-call'>, { own, names }: Encoding): Fields {
+function encodeCall(block: Kind<'tool-call'>, path: string, { own, names, lose }: Encoding): Fields {
+  if (block.cache) lose(`${path}.cache`, 'responses has no cache marks on calls');
   const { name, namespace } = names.wireOf(block.name) ?? { name: own ? block.name : fittingName(block.name), namespace: block.namespace };
   const form = bag.form(block);
   const called = { name: spelt(form, 'name') ?? name, namespace: own ? block.namespace : namespace, call_id: callId(block.id, own), ...headOf(form) };
@@ -155,10 +157,9 @@ function encodeResult(block: Kind<'tool-result'>, path: string, encoding: Encodi
   const { own, customCalls, lose } = encoding;
   if (block.isError) lose(`${path}.isError`, 'responses has no mark for failed tools');
   const form = bag.form(block);
-  const parts = block.content.flatMap((part, position): Fields[] => {
-    const written = encodePart(part, 'tool', `${path}.content[${position}]`, encoding);
-    return written ? [written] : [];
-  });
+  const parts = block.content.flatMap((part, position) => encodeParts(part, 'tool', `${path}.content[${position}]`, encoding));
+  const mark = own ? undefined : cacheMark(block, path, encoding);
+  if (mark) parts.push({ ...(parts.pop() ?? { type: 'input_text', text: '' }), prompt_cache_breakpoint: mark });
   const custom = block.custom ?? (!own && customCalls.has(block.callId));
   return overlay(bag.fields(block), {
     type: custom ? 'custom_tool_call_output' : 'function_call_output',

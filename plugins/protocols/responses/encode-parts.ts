@@ -3,6 +3,7 @@
  * lost; content without which the answer would be worthless (a video, another vendor's file) refuses the call.
  */
 import { dataUrl } from '../../shared/data-url.ts';
+import { contextOf } from '../../shared/document-context.ts';
 import { pictureUrl } from '../../shared/picture-url.ts';
 import { refuseFile, refusePart } from '../../shared/refuse-part.ts';
 import { overlay, type Fields } from '../../shared/vendor-bag.ts';
@@ -11,10 +12,13 @@ import { textKind, type MediaBlock, type SpokenBlock, type TextBlock } from './d
 import type { Encoding } from './encode-items.ts';
 import { spelt } from './item-head.ts';
 
-/** One part; undefined where it is lost. */
-export function encodePart(block: SpokenBlock, role: string, path: string, encoding: Encoding): Fields | undefined {
+/** Mostly one part: none where it is lost, two where something is said of a document. */
+export function encodeParts(block: SpokenBlock, role: string, path: string, encoding: Encoding): Fields[] {
   const wire = encodeContent(block, role, path, encoding);
-  return wire && overlay(bag.fields(block), { ...wire, prompt_cache_breakpoint: cacheMark(block, path, encoding) });
+  if (!wire) return [];
+  const part = overlay(bag.fields(block), { ...wire, prompt_cache_breakpoint: cacheMark(block, path, encoding) });
+  const context = block.type === 'media' ? contextOf(block, path, encoding.lose) : undefined;
+  return context === undefined ? [part] : [{ type: 'input_text', text: context }, part];
 }
 
 function encodeContent(block: SpokenBlock, role: string, path: string, encoding: Encoding): Fields | undefined {
@@ -29,7 +33,8 @@ function encodeText(block: TextBlock, role: string): Fields {
   return { type: spelt(form, 'kind') ?? textKind(role), text: block.text, ...Object.fromEntries(empty) };
 }
 
-function cacheMark({ cache }: SpokenBlock, path: string, { own, model, lose }: Encoding): Fields | undefined {
+/** A mark after which the prompt may be cached; one that the wire or the model does not have is told as lost. */
+export function cacheMark({ cache }: Pick<SpokenBlock, 'cache'>, path: string, { own, model, lose }: Encoding): Fields | undefined {
   if (!cache) return undefined;
   if (own) return { mode: 'explicit', ttl: cache.ttl };
   if (!model.capabilities.cacheMarks) {
@@ -71,11 +76,12 @@ function urlOf(block: MediaBlock): string | undefined {
 
 const audioFormats: ReadonlyMap<string, string> = new Map([['audio/wav', 'wav'], ['audio/x-wav', 'wav'], ['audio/wave', 'wav'], ['audio/mpeg', 'mp3'], ['audio/mp3', 'mp3']]);
 
-function encodeAudio({ source, mediaType = '' }: MediaBlock, path: string, { own, model, lose }: Encoding): Fields | undefined {
+function encodeAudio(block: MediaBlock, path: string, { own, model }: Encoding): Fields {
+  const { source, mediaType = '' } = block;
   const format = audioFormats.get(mediaType.toLowerCase());
-  if (source.type === 'base64' && format && (own || model.input.includes('audio'))) return { type: 'input_audio', input_audio: { data: source.data, format } };
-  lose(path, 'the model takes no such audio here', 'model');
-  return undefined;
+  if (source.type !== 'base64' || !format) return refusePart(block, path, 'This model is reached by a protocol that takes audio as WAV or MP3 data only.');
+  if (!own && !model.input.includes('audio')) return refusePart(block, path, 'This model takes no audio.');
+  return { type: 'input_audio', input_audio: { data: source.data, format } };
 }
 
 /** This wire's files are mostly PDFs; a text document is said as text, under its name. */

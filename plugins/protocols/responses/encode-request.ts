@@ -3,12 +3,13 @@
  * restored as it stood; what has no place here is told as lost, by its canonical path.
  */
 import { createHash } from 'node:crypto';
-import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/index.ts';
+import { GatewayError, type CanonicalRequest, type EncodedRequest, type Model } from '../../../core/index.ts';
 import { withDistinctCallIds } from '../../shared/call-ids.ts';
 import { loseSettings } from '../../shared/image-settings.ts';
 import { fitLimit } from '../../shared/fit-limit.ts';
+import { fitModalities } from '../../shared/fit-modalities.ts';
 import { foreignFields } from '../../shared/foreign-fields.ts';
-import { jsonMessage } from '../../shared/json-mode.ts';
+import { isKept, jsonMessage } from '../../shared/json-mode.ts';
 import { noteLosses } from '../../shared/losses.ts';
 import { fitStrict } from '../../shared/object-schema.ts';
 import { openaiFieldsFor, openaiFieldsOf, saysSafety } from '../../shared/openai-fields.ts';
@@ -79,8 +80,10 @@ function takesLogprobs({ capabilities, supportedParameters }: Model): boolean {
 function encodeSampling(request: CanonicalRequest, { own, model, lose }: Encoding): Fields {
   if (request.logprobs && !own && !takesLogprobs(model)) lose('logprobs', 'the model does not take it', 'model');
   for (const path of fieldless) if (request[path] !== undefined) lose(path, 'responses has no such field');
-  if ((request.candidates ?? 1) > 1) lose('candidates', 'responses gives one answer to a call');
-  if (request.modalities?.some((modality) => modality !== 'text')) lose('modalities', 'responses has no such field');
+  if ((request.candidates ?? 1) > 1) {
+    throw new GatewayError('unsupported_parameter', 'The provider of this model gives one answer to a call: ask for one, as often as needed.', { param: 'candidates' });
+  }
+  fitModalities(request, { output: ['text'] }, { own, lose });
   const { capabilities, supportedParameters } = model;
   const form = bag.form(request);
   const rows = [
@@ -105,11 +108,11 @@ function encodeReasoning(request: CanonicalRequest, { own, model, lose }: Encodi
   const { style, efforts } = model.capabilities.reasoning;
   const wanted = effort ?? (budget === undefined ? undefined : effortFor(budget));
   if (style === 'none' && !own) {
-    if (wanted !== undefined && wanted !== 'none') lose('reasoning', 'the model does not reason', 'model');
+    if (wanted === undefined ? display !== 'none' : wanted !== 'none') lose('reasoning', 'the model does not reason', 'model');
     return undefined;
   }
   const sent = wanted === undefined ? undefined : nearestEffort(wanted, own ? undefined : efforts);
-  if (budget !== undefined) lose('reasoning.budget', sent === undefined ? 'left to the model' : `sent as effort "${sent}"`, 'approximated');
+  if (budget !== undefined && sent !== undefined) lose('reasoning.budget', `sent as effort "${sent}"`, 'approximated');
   else if (sent !== wanted) lose('reasoning.effort', `sent as "${sent}"`, 'approximated');
   // Only on this wire has one to ask for what the others show.
   const shown = own ? display === 'summary' || display === 'full' : display !== 'none' && sent !== 'none';
@@ -129,7 +132,8 @@ function encodeFormat(request: CanonicalRequest, { own, model, lose }: Encoding)
     return undefined;
   }
   if (format.type === 'json') return { type: 'json_object' };
-  const { name = 'answer', description, schema, strict } = format;
+  if (!isKept(request, own)) return undefined;
+  const { name = 'answer', description, schema = own ? undefined : { type: 'object' }, strict } = format;
   return overlay(bag.fields(format), { type: 'json_schema', name, description, schema, strict: own ? strict : fitStrict(format, schema, 'format', lose) });
 }
 

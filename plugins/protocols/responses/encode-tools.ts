@@ -1,6 +1,6 @@
 /** Tools, and the choice among them, as this wire names them: flat, and those of one namespace together. */
 import type { CanonicalRequest, Tool } from '../../../core/index.ts';
-import { checkContainer, hosts, loseHosted, searchOptions, withoutRepeats, type SearchWords } from '../../shared/hosted-tools.ts';
+import { checkContainer, hosts, loseHosted, mustCall, searchOptions, withoutRepeats, type SearchWords } from '../../shared/hosted-tools.ts';
 import { fitStrict, objectSchema } from '../../shared/object-schema.ts';
 import { isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
@@ -17,7 +17,10 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fiel
   }
   const tools = writeTools(request.tools ?? [], encoding);
   // A choice among no tools is refused by the vendor; a client of this protocol is left to hear that itself.
-  if (!own && tools.length === 0) return {};
+  if (!own && tools.length === 0) {
+    if (mustCall(request)) lose('toolChoice', 'the model is not offered what it is to choose from');
+    return {};
+  }
   return {
     tools: request.tools === undefined ? undefined : tools,
     tool_choice: encodeChoice(request, encoding),
@@ -90,7 +93,10 @@ function reference(name: string, tools: readonly Tool[], { names }: Encoding): F
 
 function encodeChoice({ toolChoice, tools = [] }: CanonicalRequest, encoding: Encoding): unknown {
   if (!toolChoice) return undefined;
-  const { mode, names = [], required } = toolChoice;
+  const { mode, names: asked = [], required } = toolChoice;
+  const names = encoding.own ? asked : asked.filter((name) => tools.some((tool) => tool.type !== 'hosted' && tool.name === name));
+  if (names.length < asked.length) encoding.lose('toolChoice', 'it names a tool that the model is not offered');
+  if (names.length === 0 && asked.length > 0) return undefined;
   if (mode === 'one') return overlay(bag.fields(toolChoice), reference(names[0] ?? '', tools, encoding));
   if (mode !== 'subset') return mode;
   return overlay(bag.fields(toolChoice), { type: 'allowed_tools', mode: required ? 'required' : 'auto', tools: names.map((name) => reference(name, tools, encoding)) });
