@@ -42,6 +42,8 @@ const capabilitiesSchema = z.strictObject({
   hosted: z.array(z.enum(['web-search', 'code-execution'])).default([]),
   /** Whether its wire of messages takes system text in mid-conversation. */
   midSystem: z.boolean().default(false),
+  /** Whether its wire of messages lets the model go on with an answer that was begun. */
+  prefill: z.boolean().default(true),
   reasoning: z
     .strictObject({
       style: z.enum(['none', 'toggle', 'effort', 'budget', 'adaptive', 'level']),

@@ -38,6 +38,13 @@ export function isUrl(text: string): boolean {
   return /^(data|https?):/i.test(text.slice(0, 6));
 }
 
+const pdfBeginning = 'JVBERi';
+
+/** What base64 is that nobody says anything of, as far as its beginning tells. */
+export function documentType(data: string): string | undefined {
+  return data.startsWith(pdfBeginning) ? 'application/pdf' : undefined;
+}
+
 /** Characters of base64 a text holds, as a data URL or bare. */
 export function base64Length(text: string): number {
   return isUrl(text) ? (readDataUrl(text)?.data.length ?? 0) : text.length;

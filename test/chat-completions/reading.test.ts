@@ -185,6 +185,12 @@ describe('the facts of a call', () => {
     expect(callWith(fields).size).toEqual({ textBytes: whole - 4000 - 400 - 4, images: 2, mediaBytes: 300 + 3 });
   });
 
+  it('a picture that a model made counts as one too, and is an answer by itself', () => {
+    const url = `data:image/png;base64,${'A'.repeat(4000)}`;
+    const { size } = callWith(message({ role: 'assistant', content: null, images: [{ type: 'image_url', image_url: { url } }] }));
+    expect([size.images, size.textBytes < 1000]).toEqual([1, true]);
+  });
+
   it('a seed that no double holds keeps its digits, and only its own', () => {
     const text = '{"messages":[{"role":"user","content":"x"}],"metadata":{"seed":"7"},"seed": 9223372036854775807,"model":"a/b","tools":[{"type":"function","function":{"name":"f","parameters":{"seed":12345678901234567890}}}]}';
     expect(protocol.client.read(JSON.parse(text), text, { operation: 'generate' }, {}).decode().seed).toBe('9223372036854775807');

@@ -65,6 +65,22 @@ describe('turns as messages', () => {
     expect(messages(document({ type: 'text', text: '2 m' }))).toMatchObject([{ content: 'Tides:\n\n2 m' }]);
   });
 
+  it('what an assistant showed is shown again by the user, behind the results of its calls', () => {
+    const image = { type: 'media', kind: 'image', source: { type: 'base64', data: 'iVBORw0KGgo=' }, mediaType: 'image/png' } as const;
+    const { body, lost } = encode({
+      turns: [
+        { role: 'assistant', blocks: [{ type: 'text', text: 'Look.' }, { ...image, source: { ...image.source } }, { type: 'tool-call', id: 'c1', name: 'f', arguments: '{}' }] },
+        { role: 'tool', blocks: [{ type: 'tool-result', callId: 'c1', content: [{ type: 'text', text: 'r' }] }] },
+      ],
+    });
+    expect(body['messages']).toMatchObject([
+      { role: 'assistant', content: 'Look.', tool_calls: [{ id: 'c1' }] },
+      { role: 'tool', content: 'r' },
+      { role: 'user', content: [{ text: 'What the assistant showed:' }, { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } }] },
+    ]);
+    expect(lost).toEqual(['turns[0].blocks[1]']);
+  });
+
   it('content without which the answer would be worthless refuses the call', () => {
     const turn = (block: Turn['blocks'][number]): (() => unknown) => () => messages({ role: 'user', blocks: [block] });
     expect(turn({ type: 'media', kind: 'video', source: { type: 'url', url: 'https://x' } })).toThrow(/no video/);
@@ -219,7 +235,7 @@ const fitted: [asked: Partial<CanonicalRequest>, model: Model, sent: Record<stri
       tools: [{ type: 'function', function: { name: 'patch', description: 'Applies\n\nThe input follows this grammar (lark):\nstart: x', parameters: { type: 'object', properties: { input: { type: 'string' } }, required: ['input'], additionalProperties: false } } }],
       tool_choice: { type: 'function', function: { name: 'patch' } },
     },
-    [],
+    ['tools[0].format'],
   ],
   [{ outputLimit: 9 }, modelWith(), { max_completion_tokens: 9 }, []],
   [{ outputLimit: 9 }, modelWith({ capabilities: { outputLimitField: 'max_tokens' } }), { max_tokens: 9 }, []],
@@ -247,11 +263,34 @@ describe('a request is fitted to its model, and each loss is named', () => {
     expect(encode(marked('30m'), model)).toMatchObject({ body: { messages: [{ content: [{ prompt_cache_breakpoint: { mode: 'explicit', ttl: '30m' } }] }] }, lost: [] });
   });
 
-  it.each([
-    ['audio of another kind', { type: 'media', kind: 'audio', source: { type: 'base64', data: 'AA' }, mediaType: 'audio/flac' }],
-    ['an item of another protocol', { type: 'foreign', protocol: 'responses', value: {} }],
-  ] as const)('%s is left out, and told', (_, block) => {
-    expect(encode({ turns: [{ role: 'user', blocks: [block, { type: 'text', text: 'a' }] }] })).toMatchObject({ body: { messages: [{ content: 'a' }] }, lost: ['turns[0].blocks[0]'] });
+  it('the mark of a result stands on its last part, and one of a call, or of nothing, is told', () => {
+    const model = modelWith({ capabilities: { chatExtras: true, cacheMarks: true } });
+    const turns: Turn[] = [
+      { role: 'assistant', blocks: [{ type: 'tool-call', id: 'c', name: 'f', arguments: '{}', cache: {} }] },
+      { role: 'user', blocks: [{ type: 'tool-result', callId: 'c', content: [{ type: 'text', text: 'a' }, { type: 'text', text: 'b' }], cache: {} }] },
+      { role: 'user', blocks: [{ type: 'tool-result', callId: 'c', content: [], cache: {} }] },
+    ];
+    const { body, lost } = encode({ turns }, model);
+    expect(body['messages']).toMatchObject([{}, { role: 'tool', content: [{ text: 'a' }, { text: 'b', prompt_cache_breakpoint: { mode: 'explicit' } }] }, { role: 'tool', content: '' }]);
+    expect(lost).toEqual(['turns[0].blocks[0].cache', 'turns[2].blocks[0].cache']);
+  });
+
+  it('an item of another protocol is left out, and told', () => {
+    const foreign = { type: 'foreign', protocol: 'responses', value: {} } as const;
+    expect(encode({ turns: [{ role: 'user', blocks: [foreign, { type: 'text', text: 'a' }] }] })).toMatchObject({ body: { messages: [{ content: 'a' }] }, lost: ['turns[0].blocks[0]'] });
+  });
+
+  it('a choice among tools that are not offered is told, and not sent', () => {
+    const hosted = { type: 'hosted', protocol: 'messages', kind: 'other', value: { type: 'computer_20250124', name: 'computer' } } as const;
+    const tools = [{ type: 'function' as const, name: 'f' }, hosted];
+    const chosen = (toolChoice: CanonicalRequest['toolChoice'], offered: CanonicalRequest['tools'] = tools): unknown[] => {
+      const { body, lost } = encode({ tools: offered, toolChoice });
+      return [body['tool_choice'], lost.filter((path) => path === 'toolChoice').length];
+    };
+    expect(chosen({ mode: 'one', names: ['computer'] })).toEqual([undefined, 1]);
+    expect(chosen({ mode: 'subset', names: ['computer', 'f'] })).toEqual([{ type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [{ type: 'function', function: { name: 'f' } }] } }, 1]);
+    expect(chosen({ mode: 'required' }, [hosted])).toEqual([undefined, 1]);
+    expect(chosen({ mode: 'none' }, [hosted])).toEqual([undefined, 0]);
   });
 
   it('a failed tool is told as one that spoke', () => {
@@ -285,7 +324,11 @@ describe('sound', () => {
     const { body, lost } = encode({ modalities: ['audio'] }, speaking);
     expect(body).toMatchObject({ modalities: ['text', 'audio'], audio: { voice: 'alloy', format: 'pcm16' } });
     expect(lost).toEqual(['modalities']);
-    expect(encode({ modalities: ['audio'] }).body).not.toHaveProperty('audio');
+    expect(encode({ modalities: ['text', 'audio'] })).toMatchObject({ body: expect.not.objectContaining({ audio: expect.anything() }), lost: ['modalities'] });
+  });
+
+  it.each([[{ type: 'base64', data: 'AA' }, 'audio/flac'], [{ type: 'url', url: 'https://x.example/a.wav' }, 'audio/wav']] as const)('of another kind, or by address, refuses the call: %j', (source, mediaType) => {
+    expect(() => encode({ turns: [{ role: 'user', blocks: [{ type: 'media', kind: 'audio', source: { ...source }, mediaType }] }] })).toThrow(/WAV or MP3/);
   });
 
   it.each([

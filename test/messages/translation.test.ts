@@ -148,10 +148,38 @@ describe('sampling', () => {
 
   it('this wire has no words for is told', () => {
     const rest: Partial<CanonicalRequest> = {
-      candidates: 2, frequencyPenalty: 1, presencePenalty: 1, seed: 0, logprobs: {}, verbosity: 'low', modalities: ['text', 'audio'], metadata: { a: 'b' }, cacheKey: 'k', serviceTier: 'flex',
+      serviceTier: 'flex', modalities: ['text', 'audio'], frequencyPenalty: 1, presencePenalty: 1, seed: 0, logprobs: {}, verbosity: 'low', metadata: { a: 'b' }, cacheKey: 'k',
     };
-    expect(send(rest).lost).toEqual(['serviceTier', ...Object.keys(rest).slice(0, -1)]);
+    expect(send(rest).lost).toEqual(Object.keys(rest));
     expect(send({ user: 'u1', serviceTier: 'default', modalities: ['text'], candidates: 1 })).toMatchObject({ body: { metadata: { user_id: 'u1' }, service_tier: 'standard_only' }, lost: [] });
+  });
+});
+
+it('several answers, or one that is not text, are refused by the name of the field', () => {
+  expect(() => send({ candidates: 2 })).toThrow(expect.objectContaining({ code: 'unsupported_parameter', details: expect.objectContaining({ param: 'candidates' }) }));
+  expect(() => send({ modalities: ['audio'] })).toThrow(expect.objectContaining({ details: expect.objectContaining({ param: 'modalities' }) }));
+});
+
+describe('an answer that was begun', () => {
+  const begun = [user(text('Ahoy')), assistant({ type: 'text', text: 'Once ' })];
+  const goOn = { role: 'user', content: [{ type: 'text', text: '<system>\nGo on from where the assistant stopped.\n</system>' }] };
+  const newer = modelWith({ capabilities: { prefill: false, reasoning: { style: 'adaptive' } } });
+
+  it('is gone on with by models that do so, without thinking', () => {
+    const { body, lost } = send({ turns: begun, reasoning: { effort: 'low' } });
+    expect([body['messages'], body['thinking'], lost]).toEqual([[{ role: 'user', content: [text('Ahoy')] }, { role: 'assistant', content: [text('Once')] }], undefined, ['turns[1]', 'reasoning']]);
+  });
+
+  it('is followed by a word of the user where the model refuses to end with it, and that is told', () => {
+    const { body, lost } = send({ turns: begun, reasoning: { effort: 'low' } }, newer);
+    expect([body['messages'], body['thinking'], lost]).toEqual([[{}, { role: 'assistant', content: [text('Once ')] }, goOn].with(0, { role: 'user', content: [text('Ahoy')] }), { type: 'adaptive', display: 'summarized' }, ['turns[1]']]);
+  });
+
+  it('is seen behind system text too, and a call that waits for its result is none', () => {
+    const midway = modelWith({ capabilities: { prefill: false, midSystem: true } });
+    expect(send({ turns: [...begun, { role: 'system', blocks: [text('Be brief.')] }] }, midway).body['messages']).toMatchObject([{}, { role: 'assistant' }, { role: 'system' }, goOn]);
+    const called = assistant({ type: 'tool-call', id: 'a', name: 'look', arguments: '{}' });
+    expect(send({ turns: [user(text('Go')), called] }, newer).body['messages']).toMatchObject([{ role: 'user' }, { role: 'assistant' }]);
   });
 });
 
@@ -188,10 +216,14 @@ describe('thinking', () => {
     expect(send({ reasoning: { effort: 'none' } }).body['thinking']).toEqual({ type: 'disabled' });
     expect(send({ reasoning: { budget: 0 } }, adaptive).body['thinking']).toEqual({ type: 'disabled' });
     const always = modelWith({ capabilities: { reasoning: { style: 'adaptive', canDisable: false } } });
-    expect(send({ reasoning: { effort: 'none' } }, always)).toMatchObject({ body: { thinking: { type: 'adaptive' }, output_config: { effort: 'low' } }, lost: ['reasoning.effort'] });
+    expect(send({ reasoning: { effort: 'none' } }, always)).toMatchObject({ body: { thinking: { type: 'adaptive' }, output_config: { effort: 'low' } }, lost: ['reasoning'] });
     const never = modelWith({ capabilities: { reasoning: { style: 'none' } } });
     expect(send({ reasoning: { effort: 'none' } }, never)).toMatchObject({ lost: [] });
     expect(send({ reasoning: { effort: 'high' } }, never)).toMatchObject({ lost: ['reasoning'] });
+  });
+
+  it.each([[modelWith(), { thinking: { budget_tokens: 8192 } }], [adaptive, { output_config: { effort: 'medium' } }]])('of an effort that nobody knows is a medium one, and told', (model, body) => {
+    expect(send({ reasoning: { effort: 'utmost' } }, model)).toMatchObject({ body, lost: ['reasoning.effort'] });
   });
 
   it('stays below the output limit, and gives way where there is no room', () => {
@@ -252,7 +284,7 @@ describe('tools', () => {
     });
     expect(body['tools']).toMatchObject([{ name: 'patch', description: 'Patch.\n\nThe input follows this grammar (lark):\nstart: "a"', input_schema: { required: ['input'] } }]);
     expect(body['messages']).toMatchObject([{}, { content: [{ input: { input: '*** Begin' } }] }]);
-    expect(lost).toEqual([]);
+    expect(lost).toEqual(['tools[0].format']);
   });
 
   it.each<[NonNullable<CanonicalRequest['toolChoice']>, object]>([
@@ -292,7 +324,7 @@ describe('structured output', () => {
     };
     const schema = { type: 'object', $schema: 'x', properties };
     expect(send({ format: { type: 'schema', name: 'n', schema } })).toMatchObject({
-      lost: [],
+      lost: ['format.schema'],
       body: {
         output_config: {
           format: {
@@ -310,6 +342,16 @@ describe('structured output', () => {
         },
       },
     });
+  });
+
+  it('is told only where the schema is another than the one asked for', () => {
+    const closed = { type: 'object', properties: { age: { type: 'integer' } }, required: ['age'], additionalProperties: false };
+    expect(send({ format: { type: 'schema', schema: { $schema: 'x', ...closed } } }).lost).toEqual([]);
+    expect(send({ format: { type: 'schema', schema: { ...closed, additionalProperties: true } } }).lost).toEqual(['format.schema']);
+  });
+
+  it('without a schema is some JSON object, and not an empty one', () => {
+    expect(send({ format: { type: 'schema', name: 'n', schema: undefined } })).toMatchObject({ body: { system: 'Answer with one valid JSON object and nothing else.' }, lost: ['format'] });
   });
 
   it('that the wire or the model has not is asked for in words, and told', () => {

@@ -32,6 +32,33 @@ describe('thoughts in a chat', () => {
   });
 });
 
+describe('pictures a model made, in a chat', () => {
+  const png = 'iVBORw0KGgo=';
+  const sealed = { google: { thought_signature: 'c2VhbA==' } };
+  const body = {
+    model: 'a/b',
+    messages: [{ role: 'user', content: 'Draw.' }, { role: 'assistant', content: '', images: [{ type: 'image_url', image_url: { url: `data:image/png;base64,${png}` }, extra_content: sealed }] }, { role: 'user', content: 'Larger.' }],
+  };
+
+  it('are shown to OpenAI by the user, since an assistant has no field for them there', () => {
+    const openai = chatModel({ id: 'openai/gpt-4o-mini' });
+    expect(suits('chat-completions', body, openai)).toBe(false);
+    const messages: unknown = JSON.parse(sent('chat-completions', body, openai)).messages;
+    expect(messages).toMatchObject([{ role: 'user' }, { role: 'assistant', content: '' }, { role: 'user', content: [{ text: 'What the assistant showed:' }, { image_url: { url: `data:image/png;base64,${png}` } }] }, { role: 'user' }]);
+    expect(JSON.stringify(messages)).not.toMatch(/"images"|c2VhbA/);
+  });
+
+  it('go back where they stood to a vendor that has, and with their seal to the one that sealed them', () => {
+    const [google, groq] = ['google/gemini-image', 'groq/seer'].map((id) => chatModel({ id, capabilities: { chatExtras: false } }));
+    if (!google || !groq) throw new Error('no models');
+    expect(suits('chat-completions', body, google)).toBe(true);
+    expect(JSON.parse(sent('chat-completions', body, google)).messages).toEqual(body.messages);
+    expect(sent('chat-completions', body, groq)).not.toContain('c2VhbA');
+    const { body: gemini } = families['generate-content'].protocol.upstream.encodeRequest(readCall('chat-completions', body).decode(), families['generate-content'].model, undefined);
+    expect(gemini).toMatchObject({ contents: [{}, { role: 'model', parts: [{ inlineData: { data: png }, thoughtSignature: 'c2VhbA==' }] }, {}] });
+  });
+});
+
 describe('thoughts in a response', () => {
   const input = (id: string): object => ({ model: 'openai/gpt-5.5', input: [{ role: 'user', content: 'Hi' }, { type: 'reasoning', id, summary: [{ type: 'summary_text', text: 'Hm.' }] }, { role: 'assistant', content: 'Ahoy' }, { role: 'user', content: 'Go on' }] });
   const made = `rs_${'01a1faecc6a27ed4ba0f1fd21ce51122'}0000`;

@@ -2,7 +2,7 @@
  * Canonical events as parts of a candidate's message, the way a chunk's delta holds them. A stream sends the parts
  * one by one, a whole reply joins them: what there is to say is decided here for both.
  */
-import type { CanonicalEvent, ReplyContext } from '../../../core/index.ts';
+import type { CanonicalEvent, Opaque, ReplyContext } from '../../../core/index.ts';
 import { seal } from '../../shared/envelope.ts';
 import { loseForeign } from '../../shared/losses.ts';
 import type { Fields } from '../../shared/vendor-bag.ts';
@@ -145,15 +145,11 @@ export class ChoiceParts {
     if (!block) return undefined;
     const { start, text, call } = block;
     if (start.kind === 'image') {
-      if (opaque.length > 0) this.#context.lost?.('image.opaque', 'chat-completions has no place for what seals it');
       const url = bag.fields(start)['url'] ?? `data:${start.mediaType ?? 'image/png'};base64,${text}`;
-      return { candidate: index, delta: { images: [{ type: 'image_url', image_url: { url } }] } };
+      return { candidate: index, delta: { images: [{ type: 'image_url', image_url: { url }, ...signatures(opaque) }] } };
     }
     if (opaque.length === 0) return undefined;
-    if (start.kind === 'tool-call') {
-      const signatures = Object.fromEntries(opaque.map((state) => [state.vendor, { thought_signature: seal(state) }]));
-      return { candidate: index, delta: { tool_calls: [{ index: call, extra_content: signatures }] } };
-    }
+    if (start.kind === 'tool-call') return { candidate: index, delta: { tool_calls: [{ index: call, ...signatures(opaque) }] } };
     if (start.kind !== 'reasoning' && start.kind !== 'text') {
       this.#context.lost?.(`${start.kind}.opaque`, 'chat-completions has no place for what seals it');
       return undefined;
@@ -175,4 +171,9 @@ export class ChoiceParts {
       ...(isApproximated(reason.unified) ? { native: reason.raw } : {}),
     };
   }
+}
+
+/** What seals a call or a picture, in the slot Google's chat layer has for it. */
+function signatures(opaque: readonly Opaque[]): Fields {
+  return opaque.length > 0 ? { extra_content: Object.fromEntries(opaque.map((state) => [state.vendor, { thought_signature: seal(state) }])) } : {};
 }

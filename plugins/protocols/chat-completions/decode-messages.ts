@@ -1,6 +1,6 @@
 /** Messages to canonical turns, one for one. The blocks of a turn stand in the order a reader would meet them. */
 import type { Block, Opaque, Turn } from '../../../core/index.ts';
-import { isUrl } from '../../shared/data-url.ts';
+import { documentType, isUrl } from '../../shared/data-url.ts';
 import { unseal } from '../../shared/envelope.ts';
 import { isObject, leftover, nested, type Fields, type Sides } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
@@ -43,7 +43,9 @@ function decodeMessage(message: WireMessage, index: number, formerCalls: Readonl
   return { role: message.role, blocks: content, name, ...bag.keep(leftover(message, contentFields), formOf(message.content)) };
 }
 
-const assistantFields = new Set([...contentFields, 'tool_calls', 'function_call', 'refusal']);
+const assistantFields = new Set([...contentFields, 'tool_calls', 'function_call', 'refusal', 'images']);
+/** How a picture is written that a model made: in a field beside the content. */
+export const madePicture = 'made';
 
 function decodeAssistant(message: WireAssistantMessage, index: number): Turn {
   const at = `messages[${index}]`;
@@ -51,6 +53,7 @@ function decodeAssistant(message: WireAssistantMessage, index: number): Turn {
   const blocks: Block[] = [...reasoning.blocks, ...decodeContent(message.content ?? [], `${at}.content`)];
   const sealed = blocks.findLast((block) => block.type === 'text');
   if (sealed && reasoning.text?.length) sealed.opaque = [...reasoning.text];
+  for (const [position, image] of message.images?.entries() ?? []) blocks.push({ ...decodeMade(image), at: `${at}.images[${position}]` });
   if (typeof message.refusal === 'string') blocks.push({ type: 'refusal', text: message.refusal, at: `${at}.refusal`, ...bag.keep({}, ['field']) });
   for (const [position, call] of message.tool_calls?.entries() ?? []) blocks.push({ ...decodeCall(call), at: `${at}.tool_calls[${position}]` });
   if (message.function_call) {
@@ -91,13 +94,23 @@ function keepMedia(part: MediaPart, name: string, inner: object, known: readonly
   return bag.keep({ ...outside, ...cacheLeft(part), ...nested(name, leftover(inner, new Set(known))) }, form);
 }
 
+type ImagePart = Extract<WirePart, { type: 'image_url' }>;
+
+function decodeImage(part: ImagePart, words: readonly string[] = []): MediaBlock {
+  const { url, detail } = part.image_url;
+  const { source, mediaType, form } = readUrl(url);
+  const sides = keepMedia(part, 'image_url', part.image_url, ['url', 'detail'], [...form, ...words]);
+  return { type: 'media', kind: 'image', source, mediaType, detail: detail ?? undefined, ...sides };
+}
+
+/** A picture of the model's own, which its vendor may have sealed. */
+function decodeMade({ extra_content: extra, ...part }: ImagePart): MediaBlock {
+  const { opaque } = readSignatures(extra);
+  return { ...decodeImage(part, [madePicture]), ...(opaque.length > 0 ? { opaque } : {}) };
+}
+
 function decodeMedia(part: MediaPart): MediaBlock {
-  if (part.type === 'image_url') {
-    const { url, detail } = part.image_url;
-    const { source, mediaType, form } = readUrl(url);
-    const sides = keepMedia(part, 'image_url', part.image_url, ['url', 'detail'], form);
-    return { type: 'media', kind: 'image', source, mediaType, detail: detail ?? undefined, ...sides };
-  }
+  if (part.type === 'image_url') return decodeImage(part);
   if (part.type === 'input_audio') {
     const { data, format } = part.input_audio;
     const sides = keepMedia(part, 'input_audio', part.input_audio, ['data', 'format'], []);
@@ -109,7 +122,7 @@ function decodeMedia(part: MediaPart): MediaBlock {
     const source = { type: 'file' as const, vendor: fileVendor, id: id ?? '' };
     return { type: 'media', kind: 'document', source, filename: name, ...keepMedia(part, 'file', part.file, ['file_id', 'filename'], []) };
   }
-  const { source, mediaType, form } = isUrl(data) ? readUrl(data) : { source: { type: 'base64' as const, data }, mediaType: undefined, form: ['bare'] };
+  const { source, mediaType, form } = isUrl(data) ? readUrl(data) : { source: { type: 'base64' as const, data }, mediaType: documentType(data), form: ['bare'] };
   return { type: 'media', kind: 'document', source, mediaType, filename: name, ...keepMedia(part, 'file', part.file, ['file_data', 'filename'], form) };
 }
 

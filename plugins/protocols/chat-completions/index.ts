@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { definePlugin, type Protocol } from '../../../core/index.ts';
 import { decodeError, encodeError } from '../../shared/openai-error.ts';
+import { openaiHeaders } from '../../shared/openai-fields.ts';
 import { protocolName } from './bag.ts';
 import { ReplyDecoder } from './decode-events.ts';
 import { ChunkEncoder, encodeStreamError, terminator } from './encode-events.ts';
@@ -23,10 +24,12 @@ const fieldNames = {
   outputLimit: 'max_completion_tokens',
   candidates: 'n',
   topP: 'top_p',
+  topK: 'top_k',
   frequencyPenalty: 'frequency_penalty',
   presencePenalty: 'presence_penalty',
   'logprobs.top': 'top_logprobs',
   format: 'response_format',
+  'format.': 'response_format.json_schema',
   reasoning: 'reasoning_effort',
   'reasoning.': 'reasoning',
   'reasoning.effort': 'reasoning_effort',
@@ -35,6 +38,8 @@ const fieldNames = {
   serviceTier: 'service_tier',
   cacheKey: 'prompt_cache_key',
   '.cache': 'prompt_cache_breakpoint',
+  '.detail': 'image_url.detail',
+  '.filename': 'file.filename',
   '.schema': 'function.parameters',
   '.strict': 'function.strict',
   '.arguments': 'function.arguments',
@@ -61,7 +66,7 @@ export const protocol: Protocol = {
     decodeReply: (body, call) => new ReplyDecoder(call).whole(body),
     decodeError,
     modelPaths: [['model']],
-    headers: () => ({}),
+    headers: openaiHeaders,
     ending: 'event',
     terminator,
   },

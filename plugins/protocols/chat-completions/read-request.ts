@@ -4,11 +4,11 @@
  */
 import type { CanonicalRequest, ClientCall, InputSize, Model, Preferences } from '../../../core/index.ts';
 import { base64Length } from '../../shared/data-url.ts';
-import { envelopeMark } from '../../shared/envelope.ts';
+import { holdsEnvelope } from '../../shared/envelope.ts';
 import { preferencesOf } from '../../shared/provider-object.ts';
 import { badField, checkWire } from '../../shared/wire-check.ts';
 import { decodeRequest, isOwnTool, leastLimit } from './decode-request.ts';
-import { refusesThoughts } from './reasoning.ts';
+import { refusesExtensions } from './reasoning.ts';
 import { requestWire, type WireMessage, type WirePart, type WireRequest, type WireToolReference } from './wire.ts';
 
 /** The two names of the output limit, the former one first. */
@@ -30,8 +30,8 @@ export class ChatCall implements ClientCall {
   readonly soundFormat: string | undefined;
   /** The output limits as they stand in the body, by their names there. */
   readonly limits: Readonly<Record<LimitField, number | undefined>>;
-  /** Whether assistants' messages hold thoughts, for which OpenAI itself has no field on this wire. */
-  readonly #thoughts: boolean;
+  /** Whether assistants' messages hold thoughts or pictures, for which OpenAI itself has no field on this wire. */
+  readonly #extended: boolean;
   readonly #wire: WireRequest;
   readonly #text: string;
   #request: CanonicalRequest | undefined;
@@ -46,14 +46,14 @@ export class ChatCall implements ClientCall {
     this.usageWanted = wire.stream_options?.include_usage ?? false;
     this.size = sizeOf(wire.messages, text);
     this.preferences = preferencesOf(wire.provider);
-    this.carriesState = text.includes(envelopeMark);
-    this.#thoughts = wire.messages.some(hasThoughts);
+    this.carriesState = holdsEnvelope(text);
+    this.#extended = wire.messages.some(isExtended);
     this.#wire = wire;
     this.#text = text;
   }
 
   suits(model: Model): boolean {
-    return !this.#thoughts || !refusesThoughts(model);
+    return !this.#extended || !refusesExtensions(model);
   }
 
   decode(): CanonicalRequest {
@@ -62,15 +62,15 @@ export class ChatCall implements ClientCall {
   }
 }
 
-function hasThoughts(message: WireMessage): boolean {
-  return message.role === 'assistant' && Boolean(message.reasoning_content ?? message.reasoning ?? message.reasoning_details);
+function isExtended(message: WireMessage): boolean {
+  return message.role === 'assistant' && Boolean(message.reasoning_content ?? message.reasoning ?? message.reasoning_details ?? message.images);
 }
 
 /** Throws `invalid_request` naming the field at fault. */
 export function readRequest(body: unknown, text: string): ChatCall {
   const wire = checkWire(requestWire, body);
   checkTogether(wire);
-  for (const [index, message] of wire.messages.entries()) checkMessage(message, `messages[${index}]`);
+  for (const [index, message] of wire.messages.entries()) checkMessage(message, index);
   return new ChatCall(wire, text);
 }
 
@@ -99,17 +99,17 @@ function toolName(tool: WireToolReference): string {
   return tool.type === 'function' ? tool.function.name : tool.custom.name;
 }
 
-function checkMessage(message: WireMessage, path: string): void {
+function checkMessage(message: WireMessage, place: number): void {
   if (message.role === 'assistant') {
-    const says = message.content ?? message.refusal ?? message.tool_calls ?? message.function_call ?? message.audio;
+    const says = message.content ?? message.refusal ?? message.tool_calls ?? message.function_call ?? message.audio ?? message.images;
     if (says === undefined || says === null) {
-      throw badField(`${path}.content`, 'is missing', 'a string or an array of parts; only beside tool calls it may be null');
+      throw badField(`messages[${place}].content`, 'is missing', 'a string or an array of parts; only beside tool calls it may be null');
     }
   }
   if (message.role !== 'user' || typeof message.content === 'string') return;
   for (const [index, part] of message.content.entries()) {
     if (part.type === 'file' && !part.file.file_data && !part.file.file_id) {
-      throw badField(`${path}.content[${index}].file`, 'holds no file', 'its content as "file_data" or its id as "file_id"');
+      throw badField(`messages[${place}].content[${index}].file`, 'holds no file', 'its content as "file_data" or its id as "file_id"');
     }
   }
 }
@@ -120,9 +120,7 @@ function sizeOf(messages: readonly WireMessage[], text: string): InputSize {
   let mediaBytes = 0;
   let base64 = 0;
   for (const message of messages) {
-    if (message.role !== 'user' || typeof message.content === 'string') continue;
-    for (const part of message.content) {
-      if (part.type === 'text') continue;
+    for (const part of mediaOf(message)) {
       const length = base64Of(part);
       base64 += length;
       if (part.type === 'image_url') images += 1;
@@ -130,6 +128,12 @@ function sizeOf(messages: readonly WireMessage[], text: string): InputSize {
     }
   }
   return { textBytes: Buffer.byteLength(text) - base64, images, mediaBytes };
+}
+
+/** The parts of a message that may be media. */
+function mediaOf(message: WireMessage): readonly WirePart[] {
+  if (message.role === 'assistant') return message.images ?? [];
+  return message.role !== 'user' || typeof message.content === 'string' ? [] : message.content.filter(({ type }) => type !== 'text');
 }
 
 function base64Of(part: WirePart): number {

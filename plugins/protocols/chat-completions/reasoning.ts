@@ -87,8 +87,8 @@ export function envelopeDetails(thought: Thought, index: number): Fields[] {
   return writeDetails(thought, () => ({ index }), seal);
 }
 
-/** OpenAI refuses messages with fields it does not know; others that speak its wire have one for thoughts, or pass over it. */
-export function refusesThoughts({ id, capabilities }: Model): boolean {
+/** OpenAI refuses messages with fields it does not know; others that speak its wire have some for thoughts and pictures, or pass over them. */
+export function refusesExtensions({ id, capabilities }: Model): boolean {
   return capabilities.chatExtras && id.startsWith('openai/');
 }
 

@@ -4,7 +4,8 @@
  */
 import { z } from 'zod';
 import { providerObject } from '../../shared/provider-object.ts';
-import { between, wholeBetween } from '../../shared/wire-check.ts';
+import { isObject } from '../../shared/vendor-bag.ts';
+import { between, orPlain, wholeBetween } from '../../shared/wire-check.ts';
 
 const tokenLimit = z.int('a whole number of tokens, at least 1').positive('a whole number of tokens, at least 1');
 const anyObject = z.looseObject({});
@@ -60,9 +61,22 @@ const assistantMessage = z.looseObject({
   reasoning_content: z.string().nullish(),
   reasoning: z.string().nullish(),
   reasoning_details: z.array(z.looseObject({ type: z.string() })).nullish(),
+  /** OpenRouter's field for pictures that a model made. */
+  images: z.array(imagePart).nullish(),
 });
 const toolMessage = z.looseObject({ role: z.literal('tool'), content: textContent, tool_call_id: z.string('the id of the tool call this answers'), name });
 const functionMessage = z.looseObject({ role: z.literal('function'), content: z.string().nullable(), name: z.string() });
+
+const message = z.discriminatedUnion('role', [systemMessage, userMessage, assistantMessage, toolMessage, functionMessage]);
+
+/** Whether a message is a text and nothing else, be it a tool's. */
+function isPlainMessage(value: unknown): boolean {
+  if (!isObject(value) || typeof value['content'] !== 'string') return false;
+  const { role } = value;
+  const fields = Object.keys(value).length;
+  if (role === 'tool') return fields === 3 && typeof value['tool_call_id'] === 'string';
+  return fields === 2 && (role === 'user' || role === 'assistant' || role === 'system' || role === 'developer');
+}
 
 const functionShape = z.looseObject({
   name: z.string().min(1),
@@ -116,7 +130,7 @@ const reasoning = z.looseObject({
 
 export const requestWire = z.looseObject({
   model: z.string(modelId).regex(/^[^/]+\/.+$/s, modelId),
-  messages: z.array(z.discriminatedUnion('role', [systemMessage, userMessage, assistantMessage, toolMessage, functionMessage])).min(1),
+  messages: z.array(orPlain(message, isPlainMessage)).min(1),
   temperature: between(0, 2).nullish(),
   top_p: between(0, 1).nullish(),
   /** Most vendors but OpenAI take it. */

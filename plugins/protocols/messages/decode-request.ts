@@ -81,7 +81,7 @@ const thinkingFields = new Set(['type', 'budget_tokens', 'display']);
 function decodeThinking({ thinking, output_config: output }: WireRequest): ReadThinking {
   const effort = output?.effort ?? undefined;
   if (!thinking) return { value: effort === undefined ? undefined : { effort }, rest: {}, form: effort === undefined ? [] : ['thinking-unset'] };
-  if (thinking.type === 'between_tools') return { value: { effort }, rest: { thinking }, form: ['thinking-kept'] };
+  if (thinking.type === 'between_tools') return { value: effort === undefined ? undefined : { effort }, rest: { thinking }, form: ['thinking-kept'] };
   const rest = nested('thinking', leftover(thinking, thinkingFields));
   if (thinking.type === 'disabled') return { value: { effort: 'none' }, rest, form: ['thinking-disabled'] };
   const display = thinking.display ? displays[thinking.display] : undefined;

@@ -68,6 +68,7 @@ function gather(turns: readonly Turn[], encoding: Encoding): Conversation {
     else append(messages, 'user', content);
   }
   beginWithUser(messages, system, turns, encoding);
+  endWithUser(messages, turns.length - 1, encoding);
   trimLast(messages, turns.length - 1, encoding);
   const plain = system.length === 1 && system.every((block) => block['cache_control'] === undefined);
   const ordered = messages.map(({ role, content }) => ({ role, content: role === 'user' ? resultsFirst(content) : content }));
@@ -84,6 +85,14 @@ function beginWithUser(messages: Message[], system: Fields[], turns: readonly Tu
     messages.unshift({ role: 'user', content: [{ type: 'text', text: `${opening}The conversation begins with the assistant.${closing}` }] });
     lose(`turns[${turns.findIndex(({ role }) => role === 'assistant')}]`, 'stands behind a marked text of the user, who has to speak first', 'approximated');
   }
+}
+
+/** Newer models go on with no answer that was begun, and refuse a conversation that ends with one. */
+function endWithUser(messages: Message[], last: number, { model, lose }: Encoding): void {
+  const spoken = messages.findLast(({ role }) => role !== 'system');
+  if (model.capabilities.prefill || spoken?.role !== 'assistant' || spoken.content.some(({ type }) => type === 'tool_use')) return;
+  append(messages, 'user', [{ type: 'text', text: `${opening}Go on from where the assistant stopped.${closing}` }]);
+  lose(`turns[${last}]`, 'stands before a marked text of the user, since the model does not go on with an answer that was begun', 'approximated');
 }
 
 /** An answer that the model is to go on with must not end in space. */

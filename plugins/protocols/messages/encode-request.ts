@@ -2,8 +2,9 @@
  * A canonical request as a body of this wire, fitted to what the model can take. What this protocol read itself is
  * restored as it stood; what has no place here is told as lost, by its canonical path.
  */
-import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/index.ts';
+import { GatewayError, type CanonicalRequest, type EncodedRequest, type Model } from '../../../core/index.ts';
 import { fitLimit } from '../../shared/fit-limit.ts';
+import { fitModalities } from '../../shared/fit-modalities.ts';
 import { foreignFields } from '../../shared/foreign-fields.ts';
 import { noteLosses } from '../../shared/losses.ts';
 import { nested, overlay, type Fields } from '../../shared/vendor-bag.ts';
@@ -117,17 +118,20 @@ function encodeAbout({ user, serviceTier }: CanonicalRequest, { own, lose }: Enc
   return { ...(fits ? { metadata: { user_id: user } } : {}), service_tier: tier };
 }
 
-/** Canonical fields for which this wire has none. */
-function loseOthers(request: CanonicalRequest, { lose }: Encoding): void {
-  const modalities = request.modalities?.some((modality) => modality !== 'text');
+const textAlone: Pick<Model, 'output'> = { output: ['text'] };
+
+/** Canonical fields for which this wire has none. Throws where several answers are wanted of a vendor that gives one. */
+function loseOthers(request: CanonicalRequest, { own, lose }: Encoding): void {
+  if ((request.candidates ?? 1) > 1) {
+    throw new GatewayError('unsupported_parameter', 'The provider of this model gives one answer to a call: ask for one, as often as needed.', { param: 'candidates' });
+  }
+  fitModalities(request, textAlone, { own, lose });
   const rows = [
-    ['candidates', request.candidates !== undefined && request.candidates > 1],
     ['frequencyPenalty', request.frequencyPenalty],
     ['presencePenalty', request.presencePenalty],
     ['seed', request.seed !== undefined],
     ['logprobs', request.logprobs],
     ['verbosity', request.verbosity],
-    ['modalities', modalities],
     ['metadata', request.metadata && Object.keys(request.metadata).length > 0],
     ['cacheKey', request.cacheKey],
   ] as const;

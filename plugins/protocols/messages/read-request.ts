@@ -5,7 +5,7 @@
  */
 import { GatewayError } from '../../../core/index.ts';
 import type { CanonicalRequest, ClientCall, ClientHeaders, InputSize, Match, Preferences } from '../../../core/index.ts';
-import { envelopeMark } from '../../shared/envelope.ts';
+import { holdsEnvelope } from '../../shared/envelope.ts';
 import { preferencesOf } from '../../shared/provider-object.ts';
 import { badField, checkWire } from '../../shared/wire-check.ts';
 import { decodeRequest } from './decode-request.ts';
@@ -42,7 +42,7 @@ export class MessagesCall implements ClientCall {
     this.preferences = preferencesOf(wire.provider);
     this.namesProvider = wire.provider !== undefined;
     this.size = sizeOf(wire, text);
-    this.carriesState = text.includes(envelopeMark) || hasUnsignedThoughts(wire) || isThoughtlessLoop(wire);
+    this.carriesState = holdsEnvelope(text) || hasUnsignedThoughts(wire) || isThoughtlessLoop(wire);
     this.#wire = wire;
     this.#text = text;
   }
@@ -129,16 +129,17 @@ function checkTypes({ messages, tools }: WireRequest): void {
     throw badField(`tools[${index}].type`, `is "${tool.type.slice(0, 60)}"`, '"custom", or the type of one of the vendor\'s tools');
   }
   for (const [index, { content }] of messages.entries()) {
-    if (typeof content !== 'string') checkBlocks(content, `messages[${index}].content`);
+    if (typeof content !== 'string') checkBlocks(content, () => `messages[${index}].content`);
   }
 }
 
-function checkBlocks(blocks: readonly (WireBlock | WireResultContent)[], path: string): void {
+/** Where the blocks stand is asked only of what is wrong. */
+function checkBlocks(blocks: readonly (WireBlock | WireResultContent)[], path: () => string): void {
   for (const [index, block] of blocks.entries()) {
     if (!isKnownBlock(block)) {
-      if (!vendorBlock.test(block.type)) throw badField(`${path}[${index}].type`, `is "${block.type.slice(0, 60)}"`, blockTypes);
+      if (!vendorBlock.test(block.type)) throw badField(`${path()}[${index}].type`, `is "${block.type.slice(0, 60)}"`, blockTypes);
     } else if (block.type === 'tool_result' && Array.isArray(block.content)) {
-      checkBlocks(block.content, `${path}[${index}].content`);
+      checkBlocks(block.content, () => `${path()}[${index}].content`);
     }
   }
 }
@@ -148,22 +149,23 @@ function sizeOf({ messages }: WireRequest, text: string): InputSize {
   let images = 0;
   let mediaBytes = 0;
   let base64 = 0;
-  for (const block of messages.flatMap(({ content }) => (typeof content === 'string' ? [] : content.flatMap(withInner)))) {
-    if (!isKnownBlock(block) || (block.type !== 'image' && block.type !== 'document')) continue;
+  const count = (block: WireBlock | WireResultContent): void => {
+    if (!isKnownBlock(block)) return;
+    for (const inner of insideOf(block)) count(inner);
+    if (block.type !== 'image' && block.type !== 'document') return;
     const length = block.source.type === 'base64' ? block.source.data.length : 0;
     base64 += length;
     if (block.type === 'image') images += 1;
     else mediaBytes += Math.floor((length * 3) / 4);
-  }
+  };
+  for (const { content } of messages) if (typeof content !== 'string') for (const block of content) count(block);
   return { textBytes: Buffer.byteLength(text) - base64, images, mediaBytes };
 }
 
-/** A block, and those inside it where it is the result of a tool, or a document made of parts. */
-function withInner(block: WireBlock | WireResultContent): (WireBlock | WireResultContent)[] {
-  return isKnownBlock(block) ? [block, ...insideOf(block).flatMap(withInner)] : [block];
-}
+const nothing: readonly WireResultContent[] = [];
 
+/** The blocks inside the result of a tool, and inside a document made of parts. */
 function insideOf(block: WireKnownBlock): readonly WireResultContent[] {
   const inside = block.type === 'tool_result' ? block.content : block.type === 'document' && block.source.type === 'content' ? block.source.content : undefined;
-  return Array.isArray(inside) ? inside : [];
+  return Array.isArray(inside) ? inside : nothing;
 }

@@ -2,7 +2,9 @@
  * Structured output. This wire knows one kind, a schema in which every object is closed and few keywords hold; what a
  * schema says beyond that is said to the model in words.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { CanonicalRequest } from '../../../core/index.ts';
+import type { Lose } from '../../shared/losses.ts';
 import { isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
 import type { Encoding } from './encoding.ts';
@@ -15,7 +17,7 @@ export interface EncodedFormat {
 
 export function encodeFormat({ format }: CanonicalRequest, { own, model, lose }: Encoding): EncodedFormat {
   if (!format || format.type === 'text') return {};
-  if (format.type === 'json') {
+  if (format.type === 'json' || format.schema === undefined) {
     lose('format', 'messages has no JSON mode; asked for in words', 'approximated');
     return { instruction: 'Answer with one valid JSON object and nothing else.' };
   }
@@ -26,7 +28,15 @@ export function encodeFormat({ format }: CanonicalRequest, { own, model, lose }:
     return { instruction: `Answer with one valid JSON value that keeps to this JSON schema, and nothing else:\n${schema}` };
   }
   if (format.description !== undefined) lose('format.description', 'messages has no description of a schema');
-  return { format: { type: 'json_schema', schema: fitSchema(format.schema ?? { type: 'object' }) } };
+  return { format: { type: 'json_schema', schema: tightSchema(format.schema, 'format', lose) } };
+}
+
+/** A schema as the vendor keeps to it; told where it is not the one that was asked for. */
+export function tightSchema(schema: unknown, path: string, lose: Lose): unknown {
+  const fitted = fitSchema(schema);
+  const { $schema: _, ...asked } = isObject(schema) ? schema : {};
+  if (isObject(schema) && !isDeepStrictEqual(fitted, asked)) lose(`${path}.schema`, 'its objects are closed, and what is not kept to here is told in its descriptions', 'approximated');
+  return fitted;
 }
 
 const formats: ReadonlySet<unknown> = new Set(['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'uri', 'ipv4', 'ipv6', 'uuid']);
@@ -42,7 +52,7 @@ function isKept([name, value]: [string, unknown]): boolean {
 }
 
 /** A schema the vendor takes: objects closed, `oneOf` read as `anyOf`, and other keywords put into the description. */
-export function fitSchema(schema: unknown): unknown {
+function fitSchema(schema: unknown): unknown {
   if (!isObject(schema)) return schema;
   const { oneOf, $schema: _, ...rest } = schema;
   const entries = Object.entries(oneOf === undefined ? rest : { anyOf: oneOf, ...rest });

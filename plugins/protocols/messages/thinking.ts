@@ -50,7 +50,7 @@ function withEffort({ effort, budget, display, wanted, form }: Asked, { model, l
   const sent = wanted === undefined ? undefined : nearestEffort(wanted, model.capabilities.reasoning.efforts ?? adaptiveEfforts);
   const told = sent === undefined ? 'the model decides itself' : `sent as effort "${sent}"`;
   if (effort === undefined && budget !== undefined) lose('reasoning.budget', told, 'approximated');
-  else if (sent !== wanted) lose('reasoning.effort', told, 'approximated');
+  else if (sent !== wanted) lose(wanted === 'none' ? 'reasoning' : 'reasoning.effort', told, 'approximated');
   // Newer models show no thoughts unless they are asked to.
   const shown = display === undefined ? (form.includes('thinking-adaptive') ? undefined : 'summarized') : displays[display];
   return { thinking: { type: 'adaptive', display: shown }, effort: sent };
@@ -65,10 +65,12 @@ function withBudget({ effort, budget, display, form }: Asked, place: ThinkingPla
     return {};
   };
   if (forced) return off('thinking does not go with a forced tool');
+  if (!own && messages.at(-1)?.['role'] === 'assistant') return off('thinking does not go with an answer that was begun');
   if (!beginsWithThoughts(messages)) return off('the thoughts that led to the tool calls are missing');
   if (limit <= leastBudget) return off(`the output limit leaves no room for ${leastBudget} tokens of thinking`);
   const asked = Math.max(leastBudget, budget !== undefined && budget > 0 ? budget : budgetFor(effort));
   const sent = asked < limit ? asked : Math.max(leastBudget, Math.floor((limit * 3) / 4));
+  if (effort !== undefined && nearestEffort(effort, efforts.map(({ name }) => name)) !== effort) lose('reasoning.effort', 'no effort that is known; sent as that of a medium one', 'approximated');
   if (budget !== undefined && sent !== budget) lose('reasoning.budget', `sent as ${sent} tokens`, 'approximated');
   else if (sent !== asked && Number.isFinite(asked)) lose('reasoning.effort', `sent as a budget of ${sent} tokens, below the output limit`, 'approximated');
   return {

@@ -5,7 +5,8 @@
  */
 import { z } from 'zod';
 import { providerObject } from '../../shared/provider-object.ts';
-import { between } from '../../shared/wire-check.ts';
+import { isObject } from '../../shared/vendor-bag.ts';
+import { between, orPlain } from '../../shared/wire-check.ts';
 
 const anyObject = z.looseObject({});
 const cacheControl = z.looseObject({ type: z.literal('ephemeral'), ttl: z.enum(['5m', '1h']).nullish() }).nullish();
@@ -67,7 +68,21 @@ const toolResult = z.looseObject({
 });
 
 const knownBlock = z.discriminatedUnion('type', [text, image, document, searchResult, thinking, redactedThinking, toolUse, toolResult]);
-const content = z.union([z.string(), z.array(z.union([knownBlock, otherBlock]))], 'a string, or an array of content blocks');
+
+function isWord(value: unknown): boolean {
+  return typeof value === 'string' && value !== '';
+}
+
+/** Whether a block is a text, a call or its result in text, and nothing else. */
+function isPlainBlock(value: unknown): boolean {
+  if (!isObject(value)) return false;
+  const fields = Object.keys(value).length;
+  if (value['type'] === 'text') return fields === 2 && typeof value['text'] === 'string';
+  if (value['type'] === 'tool_use') return fields === 4 && isWord(value['id']) && isWord(value['name']) && isObject(value['input']);
+  return value['type'] === 'tool_result' && fields === 3 && isWord(value['tool_use_id']) && typeof value['content'] === 'string';
+}
+
+const content = z.union([z.string(), z.array(orPlain(z.union([knownBlock, otherBlock]), isPlainBlock))], 'a string, or an array of content blocks');
 
 const nameRule = 'a name of at most 128 letters, digits, underscores and dashes';
 const functionTool = z.looseObject({
