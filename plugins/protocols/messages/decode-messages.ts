@@ -104,7 +104,7 @@ function known(...read: readonly string[]): ReadonlySet<string> {
 const fields = {
   text: known('text'),
   image: known('source'),
-  document: known('source', 'title'),
+  document: known('source', 'title', 'context'),
   search_result: known('title', 'content'),
   thinking: known('thinking', 'signature'),
   redacted_thinking: known('data'),
