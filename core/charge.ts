@@ -5,9 +5,11 @@
  */
 import { outputBound, pictureTokens } from './bound.ts';
 import type { Usage } from './canonical/usage.ts';
+import type { Model } from './catalog.ts';
 import type { Charge, Routed } from './exchange.ts';
 import { costOf, type Price } from './money.ts';
 import { believe } from './plausible.ts';
+import type { ClientCall } from './protocol.ts';
 import type { Progress } from './tally.ts';
 
 export type Outcome = 'completed' | 'aborted' | 'cut' | 'left-before-output' | 'failed';
@@ -27,7 +29,7 @@ export function chargeFor(outcome: Outcome, exchange: Routed, tally: Progress): 
   // One that was read on to its end after the client had left is known as well.
   const isKnown = outcome === 'completed' || (outcome === 'aborted' && tally.complete);
   if (isKnown && isWhole(counted, price)) return { usage: counted, cost: costOf(counted, price), basis: 'usage', suspect };
-  const usage = { ...counted, input: told.input ?? estimateInput(exchange), ...estimateOutput(outcome, exchange, told, tally.deliveredBytes, images) };
+  const usage = { ...counted, input: told.input ?? inputEstimate(exchange.call, exchange.attempt.target.model), ...estimateOutput(outcome, exchange, told, tally.deliveredBytes, images) };
   return { usage, cost: costOf(usage, price), basis: 'estimate', suspect };
 }
 
@@ -52,9 +54,8 @@ function isWhole({ input, output, images }: Usage, price: Price): boolean {
 }
 
 /** The tokens of a call's input, where nobody has counted them. */
-export function estimateInput({ call, attempt }: Routed): number {
-  const { textBytes, images, mediaBytes } = call.size;
-  return Math.ceil((textBytes + mediaBytes) / bytesPerToken) + images * attempt.target.model.capabilities.imageTokens;
+export function inputEstimate({ size: { textBytes, images, mediaBytes } }: ClientCall, { capabilities }: Model): number {
+  return Math.ceil((textBytes + mediaBytes) / bytesPerToken) + images * capabilities.imageTokens;
 }
 
 /** Never above what was reserved for: the limit of each candidate. */

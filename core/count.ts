@@ -2,7 +2,7 @@
  * Counting the tokens of an input. The vendor's own figure is asked for where it has an address for that; where it
  * has none the gateway answers with an estimate from bytes, which its reply says.
  */
-import { estimateInput } from './charge.ts';
+import { inputEstimate } from './charge.ts';
 import { GatewayError } from './errors.ts';
 import type { Routed, Target } from './exchange.ts';
 import { readText, type Piece } from './lanes.ts';
@@ -41,5 +41,5 @@ function sideOf({ count, name }: Protocol): CountSide {
 }
 
 export async function* estimatedCount(exchange: Routed): AsyncGenerator<Piece> {
-  yield { text: JSON.stringify(sideOf(exchange.protocol).encodeReply(estimateInput(exchange))), last: true, opening: false };
+  yield { text: JSON.stringify(sideOf(exchange.protocol).encodeReply(inputEstimate(exchange.call, exchange.attempt.target.model))), last: true, opening: false };
 }

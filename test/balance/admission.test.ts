@@ -6,7 +6,7 @@ import { narrow, outOfBalance, quotesFor, type Policy } from '../../plugins/mete
 import { routed } from '../support/exchange.ts';
 import { target } from './targets.ts';
 
-const lower: Policy = { whenShort: 'lower', leastOutput: 16 };
+const lower: Policy = { whenShort: 'lower', leastOutput: 16, reserve: 'first' };
 /** A dollar a million is 1000 nano a token. */
 const cheap = target('cheap', { input: '1', output: '2' });
 const dear = target('dear', { input: '1', output: '20' });
@@ -29,7 +29,7 @@ function grant(...targets: Target[]): Grant {
 describe('a quote', () => {
   it('is the dearest the call can be: a token for each byte, and the whole output', () => {
     expect(quotesFor(grant(cheap), planned({ outputLimit: 50 }), lower)).toEqual([
-      { model: 'house/model', provider: 'cheap', price: expect.stringMatching(/^[0-9a-f]{12}$/), least: 100_000n + 16n * 2000n, most: 100_000n + 50n * 2000n },
+      { model: 'house/model', provider: 'cheap', price: expect.stringMatching(/^[0-9a-f]{12}$/), least: 100_000n + 16n * 2000n, most: 100_000n + 50n * 2000n, input: 25, owed: 25_000n },
     ]);
   });
 
@@ -92,6 +92,20 @@ describe('a grant', () => {
     expect(narrow(grant(cheap, longer), planned(), { status: 'reserved', quote: 0, amount: 2_100_000n }, lower)).toEqual({ targets: [cheap] });
   });
 
+  it('keeps them where the dearest is reserved for, as far as the balance affords it', () => {
+    const dearest = target('dearest', { input: '1', output: '90' });
+    const targets = grant(cheap, dearest, dear);
+    const policy: Policy = { ...lower, reserve: 'dearest' };
+    const quotes = quotesFor(targets, planned(), policy);
+    expect(quotes.slice(0, 3)).toMatchObject([
+      { provider: 'cheap', least: 90_100_000n, most: 90_100_000n }, { provider: 'cheap', least: 20_100_000n, most: 20_100_000n }, { provider: 'cheap', least: 132_000n, most: 2_100_000n },
+    ]);
+    const left = (quote: number, amount: bigint): string[] => narrow(targets, planned(), { status: 'reserved', quote, amount }, policy, quotes.length).targets.map(({ provider }) => provider.name);
+    expect([left(0, 90_100_000n), left(1, 20_100_000n), left(2, 2_100_000n)]).toEqual([['cheap', 'dearest', 'dear'], ['cheap', 'dear'], ['cheap']]);
+    expect(left(4, 20_100_000n)).toEqual(['dear']);
+    expect(quotesFor(grant(dear, cheap), planned(), policy)).toEqual(quotesFor(grant(dear, cheap), planned(), lower));
+  });
+
   const millionths = fc.bigInt(0n, 50_000_000_000n).map((nano) => `${nano / 1_000_000_000n}.${(nano % 1_000_000_000n).toString().padStart(9, '0')}`);
 
   it('never costs more than was reserved, nor gets less than the least, whatever the prices', () => {
@@ -104,15 +118,17 @@ describe('a grant', () => {
           size: fc.record({ textBytes: fc.nat(5000) }),
         }),
         fc.double({ min: 0, max: 1, noNaN: true }),
-        (prices, size, share) => {
+        fc.constantFrom('first' as const, 'dearest' as const),
+        (prices, size, share, reserve) => {
+          const policy: Policy = { ...lower, reserve };
           const call = planned(size);
           const before = grant(...prices.map((price, index) => target(`p${index}`, price)));
-          const quotes = quotesFor(before, call, lower);
+          const quotes = quotesFor(before, call, policy);
           const index = Math.floor(share * (quotes.length - 1));
           const { least, most } = quotes[index] ?? { least: 0n, most: 0n };
           const amount = least + ((most - least) * BigInt(Math.round(share * 1000))) / 1000n;
-          const after = narrow(before, call, { status: 'reserved', quote: index, amount }, lower);
-          expect(after.targets[0]).toBe(before.targets[index]);
+          const after = narrow(before, call, { status: 'reserved', quote: index, amount }, policy, quotes.length);
+          expect(after.targets[0]).toBe(before.targets[Math.max(0, index - (quotes.length - prices.length))]);
           for (const { model, price } of after.targets) {
             const output = Math.min(after.outputLimit ?? Infinity, call.call.outputLimit ?? Infinity, model.outputLimit);
             expect(output).toBeGreaterThanOrEqual(Math.min(16, call.call.outputLimit ?? 16));

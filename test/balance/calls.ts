@@ -5,8 +5,9 @@ import type { NewKey, Progress, Quote, Settlement, Store } from '../../plugins/m
 /** A price of a nano-USD a token: what calls here are charged at. */
 export const price = { version: 'price-1', rates: '{"input":"0.001","output":"0.001"}', at: 1 };
 
+/** One whose input alone is the least it can cost. */
 export function quote(least: Nano, most = least): Quote {
-  return { model: 'house/model', provider: 'house', price: price.version, least, most };
+  return { model: 'house/model', provider: 'house', price: price.version, least, most, input: Number(least), owed: least };
 }
 
 /** Figures that cost so much at that price. */

@@ -68,7 +68,7 @@ describe('metrics', () => {
     await keeper.settle(settlement('lied', 5n, { suspect: true }));
     const names = ['overage', 'late', 'suspect'].map((name) => `tollgate_ledger_${name}_total`);
     expect(await Promise.all(names.map(metric))).toEqual([1, 1, 1]);
-    expect(log.map((line) => JSON.parse(line).reservation)).toEqual(['dear', 'late', 'lied']);
+    expect(log.map((line) => JSON.parse(line).call)).toEqual(['dear', 'late', 'lied']);
   });
 
   it('tell of the last audit, and the log of what it found', async () => {

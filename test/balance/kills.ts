@@ -25,6 +25,8 @@ interface Served {
 /** What a client knows of its call. */
 interface Made {
   readonly marker: string;
+  /** The id of the key it was made with, which no other call has. */
+  readonly key: string;
   /** Undefined where the gateway died before it told. */
   id: string | undefined;
   words: number;
@@ -94,13 +96,18 @@ export interface Kills {
   readonly wrong: readonly string[];
   /** Calls of dead gateways that were charged less than nothing or more than the vendor had put out. */
   readonly overcharged: readonly string[];
+  /** Calls the vendor was asked that nobody was charged for, whenever their gateway was killed. */
+  readonly forgotten: readonly string[];
+  /** Calls that were charged for though the vendor was not asked, but for those that were taken for sent: these cost their input. */
+  readonly madeUp: readonly string[];
   /** Calls of the living gateway that another took for dead, or that were not completed. */
   readonly touched: readonly string[];
   readonly completed: number;
   readonly recovered: number;
   readonly asked: number;
+  /** Of those whose gateway gave no sign of life after it had reserved. */
+  readonly presumed: number;
   readonly reserved: number;
-  readonly posted: number;
   readonly audit: Awaited<ReturnType<Store['audit']>>;
 }
 
@@ -131,13 +138,13 @@ export async function kills({ cycles, streams, living, longest, lease, draw }: K
   const store = await openSqlite({ file: join(folder, 'ledger.db') });
   await store.createAccount({ name: 'a', at: 1 });
   await store.credit({ account: 'a', amount: 10n ** 15n, kind: 'bonus', reference: undefined, at: 1 });
-  const key = (await issueKey(store, { name: 'kills', account: 'a' }))?.secret ?? '';
   const environment = { TOLLGATE_CONFIG: 'test/balance/kills.config.ts', TOLLGATE_DATA: folder, KILLS_LEASE: String(lease), OPENAI_API_KEY: 'sk-vendor', OPENAI_BASE_URL: vendor.origin };
   const [victims, survivors]: [Made[], Made[]] = [[], []];
-  const run = (gateway: RunningGateway, journalOf: Made[], name: string, words: number): Promise<void> => {
-    const made: Made = { marker: `call-${name}`, id: undefined, words: 0, done: false };
+  const run = async (gateway: RunningGateway, journalOf: Made[], name: string, words: number): Promise<void> => {
+    const key = await issueKey(store, { name, account: 'a' });
+    const made: Made = { marker: `call-${name}`, key: key?.id ?? '', id: undefined, words: 0, done: false };
     journalOf.push(made);
-    return stream(gateway.url, key, made, words);
+    await stream(gateway.url, key?.secret ?? '', made, words);
   };
   const over = new AbortController();
   const resolvedAfter: number[] = [];
@@ -186,16 +193,24 @@ async function verdict(store: Store, journal: ReadonlyMap<string, Served>, victi
   // An estimate counts a token for four bytes of the prompt's whole JSON, and the vendor's own count is less.
   const most = (words: number): bigint => costOf(words) + BigInt(100 * rates.input) + BigInt(Math.ceil((words * 5) / 4) * rates.output);
   const overcharged = cut.filter(({ id = '', marker }) => (charged.get(id) ?? -1n) < 0n || (charged.get(id) ?? 0n) > most(journal.get(marker)?.words ?? 0));
+  const posts = new Map(entries.flatMap(({ kind, key = '', reason, revenue }) => (kind === 'post' ? [[key, { reason, revenue }]] : [])));
+  const forgotten = everyone.filter(({ key, marker }) => journal.has(marker) && (posts.get(key)?.revenue ?? 0n) === 0n);
+  const madeUp = everyone.filter(({ key, marker }) => {
+    const post = posts.get(key);
+    return post && !journal.has(marker) && (post.reason !== 'presumed_sent' || post.revenue > BigInt(100 * rates.input));
+  });
   const touched = survivors.filter(({ done, id = '' }) => !done || flagged.has(id));
   return {
     wrong: wrong.map(({ marker }) => marker),
     overcharged: overcharged.map(({ marker }) => marker),
+    forgotten: forgotten.map(({ marker }) => marker),
+    madeUp: madeUp.map(({ marker }) => marker),
     touched: touched.map(({ marker }) => marker),
     completed: everyone.filter(({ done }) => done).length,
     recovered: flagged.size,
     asked: journal.size,
+    presumed: entries.filter(({ reason }) => reason === 'presumed_sent').length,
     reserved: entries.filter(({ kind }) => kind === 'reserve').length,
-    posted: entries.filter(({ kind }) => kind === 'post').length,
     audit: await store.audit(),
   };
 }

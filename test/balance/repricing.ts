@@ -45,9 +45,9 @@ export async function repricing({ changes, every, readings, lanes, call }: Repri
     const gateway = await operated.start({ HOUSE_KEY: vendors.openai.key, HOUSE_URL: vendors.openai.url });
     vendors.script('gpt-4o-mini', { text: ['one ', 'two ', 'three ', 'four ', 'five'], delayEvents: call / 8 });
     const statuses: Record<number, number> = {};
-    let over = false;
+    const over = new AbortController();
     const lane = async (): Promise<void> => {
-      while (!over) {
+      while (!over.signal.aborted) {
         const response = await operated.post(gateway, '/v1/chat/completions', { model, stream: true, messages: [{ role: 'user', content: 'Hello!' }] });
         await response.text();
         statuses[response.status] = (statuses[response.status] ?? 0) + 1;
@@ -62,7 +62,7 @@ export async function repricing({ changes, every, readings, lanes, call }: Repri
       }
     }
     await until(() => gateway.printed().includes('the configuration was read again'));
-    over = true;
+    over.abort();
     await Promise.all(calling);
     await gateway.stop('SIGTERM');
     return { statuses, ...(await verdict(join(folder, 'ledger.db'))), audit: await operated.verb('audit') };

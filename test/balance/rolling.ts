@@ -65,9 +65,9 @@ export async function rolling({ restarts, every, lanes, draw }: RollingOptions):
   let gateways: readonly RunningGateway[] = await Promise.all([startProcess(environment), startProcess(environment)]);
   const failed: string[] = [];
   const done = new Map<string, string>();
-  let over = false;
+  const over = new AbortController();
   const lane = async (_: unknown, index: number): Promise<void> => {
-    for (let turn = 0; !over; turn += 1) {
+    for (let turn = 0; !over.signal.aborted; turn += 1) {
       const marker = `call-${index}-${turn}`;
       const { id, text } = await ask((index + turn) % 2 === 0 ? gateways : gateways.toReversed(), key, marker, draw(60));
       if (text.includes('[DONE]')) done.set(id, marker);
@@ -85,7 +85,7 @@ export async function rolling({ restarts, every, lanes, draw }: RollingOptions):
       codes.add((await old?.stop('SIGTERM'))?.code ?? null);
       await sleep(every / 2);
     }
-    over = true;
+    over.abort();
     await Promise.all(calling);
     for (const gateway of gateways) codes.add((await gateway.stop('SIGTERM')).code);
     const entries = await allEntries(store);
@@ -98,7 +98,7 @@ export async function rolling({ restarts, every, lanes, draw }: RollingOptions):
       audit: await store.audit(),
     };
   } finally {
-    over = true;
+    over.abort();
     for (const { child } of gateways) child.kill('SIGKILL');
     await store.close();
     await vendor.close();

@@ -78,7 +78,7 @@ describe('settling durably', () => {
   it('logs an error where a first try finds nothing to settle', async () => {
     settle.mockResolvedValueOnce({ status: 'not_found' });
     expect(await run()).toEqual({ status: 'not_found' });
-    expect(log).toMatchObject([{ level: 50, reservation: 'r1', settled: { status: 'not_found' } }]);
+    expect(log).toMatchObject([{ level: 50, call: 'r1', settled: { status: 'not_found' } }]);
   });
 
   it('tries once more when the gateway stops, then gives up with all it knows in the log', async () => {

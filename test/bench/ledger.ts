@@ -42,7 +42,7 @@ let made = 0;
 async function pair(store: Store): Promise<void> {
   made += 1;
   const id = `0199-${made.toString().padStart(31, '0')}`;
-  const quotes = [{ model: 'openai/gpt-5-mini', provider: 'openai', price: '0123456789ab', least: 40_000n, most: 1_200_000n }];
+  const quotes = [{ model: 'openai/gpt-5-mini', provider: 'openai', price: '0123456789ab', least: 40_000n, most: 1_200_000n, input: 30, owed: 7500n }];
   const reserved = await store.reserve({ id, account: 'bench', key: keyOf(made), quotes, at: Date.now() });
   if (reserved.status !== 'reserved') throw new Error(`refused: ${reserved.status}`);
   const settled = await store.settle({ ...consumption, id, amount: 669_600n, reason: 'completed', basis: 'usage', suspect: false, at: Date.now() });

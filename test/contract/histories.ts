@@ -19,7 +19,7 @@ interface Reservation {
   readonly owner: number;
   readonly amount: Nano;
   readonly claim: string | undefined;
-  progress: Nano | undefined;
+  progress: Nano;
   state: 'pending' | 'posted' | 'voided' | 'expired';
   taken: boolean;
   adjusted: boolean;
@@ -60,7 +60,7 @@ class Model {
     held.pending += amount;
     if (paying) paying.pending += amount;
     if (claim !== undefined) this.#claims.set(claim, { call: id, state: 'running' });
-    this.#reservations.set(id, { account, key, owner, amount, claim, progress: undefined, state: 'pending', taken: false, adjusted: false, charged: 0n });
+    this.#reservations.set(id, { account, key, owner, amount, claim, progress: found.owed, state: 'pending', taken: false, adjusted: false, charged: 0n });
     return { status: 'reserved', quote: taken, amount };
   }
 

@@ -5,6 +5,7 @@ import type { Claim, Quote, ReserveRequest, Settled, Store } from '../../plugins
 import { newKey, price, progress, quote, settlement } from '../balance/calls.ts';
 import { expectSound, type BookedEntry, type OpenedStore } from './books.ts';
 import { testHistories } from './histories.ts';
+import { testRates } from './rates.ts';
 import { testReports } from './reports.ts';
 
 export interface Bench {
@@ -53,6 +54,7 @@ export function testStore(name: string, open: () => Promise<OpenedStore>): void 
     testClaims(bench);
     testAccounts(bench);
     testKeys(bench);
+    testRates(bench);
     testReports(bench);
     testHistories(bench);
 
@@ -205,19 +207,22 @@ function testLeases({ account, reserve, entriesOf, opened, store }: Bench): void
     it('recovers what an owner left behind by how far it had come, once, and flags it', async () => {
       const name = await account(1000n);
       const other = await opened().another();
-      const ids = ['unsent', 'sent', 'dear'].map((word) => `${name}-${word}`);
-      const [unsent = '', sent = '', dear = ''] = ids;
-      for (const id of ids) await other.reserve(request(id, name, { quotes: [quote(100n)] }));
-      await other.beat({ lease: 1, progress: [progress(sent, 30n, { delivered: 77 }), progress(dear, 130n), progress('unheard-of', 5n)] });
+      const ids = ['dear', 'sent', 'unsent', 'untold'].map((word) => `${name}-${word}`);
+      const [dear = '', sent = '', unsent = '', untold = ''] = ids;
+      for (const id of ids) await other.reserve(request(id, name, { quotes: [quote(20n, 100n)] }));
+      await other.beat({ lease: 1, progress: [progress(sent, 30n, { delivered: 77 }), progress(dear, 130n), progress(unsent, 0n, { sent: false }), progress('unheard-of', 5n)] });
       const recovered = await recover(other.owner);
       expect(recovered.toSorted((a, b) => (a.id < b.id ? -1 : 1))).toEqual([
         { id: dear, status: 'posted', amount: 130n },
         { id: sent, status: 'posted', amount: 30n },
         { id: unsent, status: 'voided', amount: 0n },
+        { id: untold, status: 'posted', amount: 20n },
       ]);
-      expect(await store().balance(name)).toEqual({ total: 1000n, used: 160n, pending: 0n });
+      expect(await store().balance(name)).toEqual({ total: 1000n, used: 180n, pending: 0n });
       const ends = (await entriesOf(name)).filter(({ kind }) => kind === 'post' || kind === 'void');
-      expect(ends.map(({ call, flags }) => [call, flags]).toSorted()).toEqual([[dear, 'recovered'], [sent, 'recovered'], [unsent, 'recovered']]);
+      expect(ends.map(({ call, reason, flags }) => [call, reason, flags]).toSorted()).toEqual([
+        [dear, 'recovered', 'recovered'], [sent, 'recovered', 'recovered'], [unsent, 'never_sent', 'recovered'], [untold, 'presumed_sent', 'recovered'],
+      ]);
       expect(await recover(other.owner)).toEqual([]);
       expect((await store().owners()).map(({ owner }) => owner)).not.toContain(other.owner);
       await other.close();
@@ -260,7 +265,7 @@ function testLeases({ account, reserve, entriesOf, opened, store }: Bench): void
       const other = await opened().another();
       const [more, less, undone] = ['more', 'less', 'undone'].map((word) => `${name}-${word}`);
       for (const id of [more, less, undone]) await other.reserve(request(id ?? '', name, { quotes: [quote(100n)] }));
-      await other.beat({ lease: 1, progress: [progress(less ?? '', 50n), progress(undone ?? '', 120n)] });
+      await other.beat({ lease: 1, progress: [progress(more ?? '', 0n, { sent: false }), progress(less ?? '', 50n), progress(undone ?? '', 120n)] });
       await recover(other.owner);
       expect(await other.settle(settlement(more ?? '', 70n))).toEqual({ status: 'adjusted', by: 70n });
       expect(await other.settle(settlement(less ?? '', 20n))).toEqual({ status: 'adjusted', by: -30n });
@@ -333,7 +338,7 @@ function testClaims({ account, opened, store }: Bench): void {
       const other = await opened().another();
       await other.reserve(request(`${name}-1`, name, { claim: claimOf(`${name}-sent`) }));
       await other.reserve(request(`${name}-2`, name, { claim: claimOf(`${name}-unsent`) }));
-      await other.beat({ lease: 1, progress: [progress(`${name}-1`, 4n)] });
+      await other.beat({ lease: 1, progress: [progress(`${name}-1`, 4n), progress(`${name}-2`, 0n, { sent: false })] });
       await store().recover({ owner: other.owner, beat: (await store().owners()).find(({ owner }) => owner === other.owner)?.beat ?? 0, limit: 10, at: 5000 });
       expect(await found(`${name}-sent`)).toMatchObject({ state: 'done', outcome: undefined });
       expect(await found(`${name}-unsent`)).toBeUndefined();

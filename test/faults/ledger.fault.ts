@@ -37,12 +37,12 @@ describe('twenty thousand mixed calls', () => {
 
 describe('a hundred gateways that are killed under two hundred streams', () => {
   it('lose nothing they told and leave nothing pending, and one that lives is not touched', async () => {
-    const { resolvedAfter, completed, recovered, asked, reserved, posted, ...verdict } = await kills({ cycles: 100, streams: 200, living: 5, longest: 3000, lease: 3, draw: drawer(seed) });
-    process.stdout.write(`${completed} completed, ${recovered} recovered, ${asked} asked of the vendor; resolved within ${Math.max(...resolvedAfter).toFixed(0)} ms of a restart\n`);
-    expect(verdict).toMatchObject({ wrong: [], overcharged: [], touched: [], audit: { ok: true, pending: 0, findings: [] } });
+    const { resolvedAfter, completed, recovered, presumed, asked, reserved, ...verdict } = await kills({ cycles: 100, streams: 200, living: 5, longest: 3000, lease: 3, draw: drawer(seed) });
+    process.stdout.write(`${completed} completed, ${recovered} recovered, ${presumed} of them taken for sent, ${asked} asked of the vendor; resolved within ${Math.max(...resolvedAfter).toFixed(0)} ms of a restart\n`);
+    expect(verdict).toMatchObject({ wrong: [], overcharged: [], forgotten: [], madeUp: [], touched: [], audit: { ok: true, pending: 0, findings: [] } });
     expect(reserved).toBeGreaterThanOrEqual(asked);
-    expect(posted).toBeLessThanOrEqual(asked);
     expect(recovered).toBeGreaterThan(1000);
+    expect(presumed).toBeGreaterThan(100);
     expect(Math.max(...resolvedAfter)).toBeLessThan(50_000);
   });
 });

@@ -3,7 +3,7 @@
  * tokeniser never makes more tokens than bytes and counting tokens takes too long; output by its limit. Where
  * the balance is below the worst case, the limit is lowered and not the call refused.
  */
-import { affordableOutput, formatUsd, GatewayError, outputBound, pictureTokens, worstCost, type Grant, type Nano, type Planned, type Principal, type Target } from '../../../core/index.ts';
+import { affordableOutput, costOf, formatUsd, GatewayError, inputEstimate, outputBound, pictureTokens, worstCost, type Grant, type Nano, type Planned, type Principal, type Target } from '../../../core/index.ts';
 import { priceRecord } from './prices.ts';
 import type { Quote, Reserved } from './store.ts';
 
@@ -12,6 +12,8 @@ export interface Policy {
   readonly whenShort: 'lower' | 'refuse';
   /** Tokens of output below which no call is worth making, unless its caller asked for fewer. */
   readonly leastOutput: number;
+  /** Which target so much is reserved for: with the dearest, those that cost more than the first stay in the grant. */
+  readonly reserve: 'first' | 'dearest';
 }
 
 interface Bound {
@@ -34,19 +36,30 @@ function leastOf({ leastOutput }: Policy, { call }: Planned, { model }: Target):
   return Math.max(leastOutput, pictureTokens(call, model));
 }
 
-/** What each target of a grant could cost, at least and at most. */
+/** Before them, for the first, what others could cost that are dearer: the dearest that the balance affords is taken. */
+function withDearer(quotes: readonly Quote[]): Quote[] {
+  const [first] = quotes;
+  if (!first) return [];
+  const dearer = new Set(quotes.map(({ most }) => most).filter((most) => most > first.most));
+  return [...[...dearer].toSorted((one, other) => (one > other ? -1 : 1)).map((most) => ({ ...first, least: most, most })), ...quotes];
+}
+
+/** What each target of a grant could cost, at least and at most, and what is owed for it where nobody hears of the call again. */
 export function quotesFor({ targets, outputLimit }: Grant, planned: Planned, policy: Policy): Quote[] {
-  return targets.map((target) => {
+  const quotes = targets.map((target) => {
     const bound = boundOf(planned, outputLimit, target);
     const most = worstCost(bound, target.price);
     const least = policy.whenShort === 'refuse' ? most : worstCost({ ...bound, output: Math.min(bound.output, leastOf(policy, planned, target)) }, target.price);
-    return { model: target.model.id, provider: target.provider.name, price: priceRecord(target.price).version, least, most };
+    const input = inputEstimate(planned.call, target.model);
+    const owed = costOf({ input, output: 0 }, target.price);
+    return { model: target.model.id, provider: target.provider.name, price: priceRecord(target.price).version, least, most, input, owed };
   });
+  return policy.reserve === 'dearest' ? withDearer(quotes) : quotes;
 }
 
-/** The grant a reservation is good for: its target first, a lower limit where it has to be, no later target that could cost more. */
-export function narrow(grant: Grant, planned: Planned, { quote, amount }: Extract<Reserved, { status: 'reserved' }>, policy: Policy): Grant {
-  const [first, ...rest] = grant.targets.slice(quote);
+/** The grant a reservation is good for: its target first, a lower limit where it has to be, no later target that could cost more. `quotes`: how many there were. */
+export function narrow(grant: Grant, planned: Planned, { quote, amount }: Extract<Reserved, { status: 'reserved' }>, policy: Policy, quotes = grant.targets.length): Grant {
+  const [first, ...rest] = grant.targets.slice(Math.max(0, quote - (quotes - grant.targets.length)));
   if (!first) throw new RangeError(`quote ${quote} was taken and there are ${grant.targets.length}`);
   const bound = boundOf(planned, grant.outputLimit, first);
   // Where the balance is short the sum is exact to the token but for the rounding of `least`, which is granted.
@@ -65,4 +78,9 @@ export function outOfBalance(quotes: readonly Quote[], { account, key }: Princip
   if (by === 'cap') return new GatewayError('out_of_balance', `${could} the key ${key} has ${formatUsd(available)} USD left to spend. ${shorten} its limit raised.`);
   const rest = `the account "${account}" has ${formatUsd(available)} USD available`;
   return new GatewayError('out_of_balance', `${could} ${rest}. ${shorten} credit added: tollgate credit add ${account} <usd>.`);
+}
+
+/** The refusal of a call that is one too many for its key. */
+export function tooOften({ key }: Principal, { rate, wait }: Extract<Reserved, { status: 'limited' }>): GatewayError {
+  return new GatewayError('rate_limited', `The API key ${key} may make ${rate} calls a minute, and has.`, { retryAfter: Math.max(1, Math.ceil(wait / 1000)) });
 }

@@ -63,7 +63,7 @@ const limitOptions: readonly CommandOption[] = [
   { flags: '--spend-cap <usd>', description: 'what it may spend in all ("none" takes the limit away, here and below)' },
   { flags: '--models <ids>', description: 'the models it may call, with commas between; <owner>/* is all of an owner' },
   { flags: '--expires <time>', description: 'from when on it is refused: 2027-01-31, or 2027-01-31T09:30:00Z' },
-  { flags: '--calls-per-minute <count>', description: 'how many calls it may make in a minute, in each process' },
+  { flags: '--calls-per-minute <count>', description: 'how many calls it may make in a minute' },
 ];
 
 const createKeyWork: Work = async (store, _, { account, name, credit, operator, ...limits }) => {

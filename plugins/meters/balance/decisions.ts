@@ -67,11 +67,44 @@ export function expire(reserved: Nano, at: number): Ending {
   return { kind: 'expire', available: reserved, reserved: -reserved, revenue: 0n, facts: { ...nothing, reason: 'expired', at }, flags: '' };
 }
 
+/**
+ * Whether a call is taken for sent by whoever settles it for an owner that is gone. One of which no beat has told is: it
+ * goes out the moment its reservation is durable, and a vendor that was reached must not be forgotten.
+ */
+export function wasSent({ sent, attempts }: Progress): boolean {
+  return sent || attempts === 0;
+}
+
 /** Ends a reservation for an owner that is gone, by how far its call had come. */
 export function recover(reserved: Nano, progress: Progress, at: number): Ended {
-  const { sent, owed } = progress;
-  const facts: Facts = { ...progress, reason: sent ? 'recovered' : 'never_sent', basis: sent ? 'estimate' : 'none', at };
-  return end(reserved, sent ? owed : undefined, facts, 'recovered');
+  const reason = progress.sent ? 'recovered' : wasSent(progress) ? 'presumed_sent' : 'never_sent';
+  const facts: Facts = { ...progress, reason, basis: reason === 'never_sent' ? 'none' : 'estimate', at };
+  return end(reserved, reason === 'never_sent' ? undefined : progress.owed, facts, 'recovered');
+}
+
+/** What is known of a call from its quote alone. */
+export function presumed({ input, owed, model, provider, price }: Quote): Omit<Progress, 'id'> {
+  return { model, provider, price, input, output: 0, usage: `{"input":${input},"output":0}`, costs: '[]', attempts: 0, sent: false, delivered: 0, owed };
+}
+
+/** The minute in which a key's calls are counted: when it began, and how many there were. */
+export interface Minute {
+  readonly began: number;
+  readonly calls: number;
+}
+
+const minute = 60_000;
+
+/** The minute that a call at this moment counts in: a new one where the last is over, or the clock was set back by more. */
+export function minuteOf(last: Minute, at: number): Minute {
+  return Math.abs(at - last.began) < minute ? last : { began: at, calls: 0 };
+}
+
+/** Whether a call at this moment is one too many; passed the key's rate, undefined where it has none. */
+export function limited(rate: number | undefined, last: Minute, at: number): Extract<Reserved, { status: 'limited' }> | undefined {
+  if (rate === undefined) return undefined;
+  const { began, calls } = minuteOf(last, at);
+  return calls < rate ? undefined : { status: 'limited', rate, wait: began + minute - at };
 }
 
 /** How a reservation that is not pending any more ended, and what was posted for it by then. */

@@ -5,14 +5,13 @@
  */
 import { z } from 'zod';
 import { definePlugin, formatUsd, GatewayError, usd } from '../../../core/index.ts';
-import { narrow, outOfBalance, quotesFor } from './admission.ts';
+import { narrow, outOfBalance, quotesFor, tooOften } from './admission.ts';
 import { openStore, storeOptions } from './choice.ts';
 import { ledgerCommands } from './commands.ts';
 import { ledgerExamination } from './examination.ts';
 import { makeFirstKey } from './first-key.ts';
 import { claimOf, claimRefusal, idempotencyOptions, keepSwept, replayOf } from './idempotency.ts';
 import { withinModels } from './key-limits.ts';
-import { KeyRates } from './key-rate.ts';
 import { createKeyring } from './keyring.ts';
 import { Keeper } from './keeper.ts';
 import { ledgerMetrics } from './metrics.ts';
@@ -33,6 +32,8 @@ const options = z.strictObject({
   whenShort: z.enum(['lower', 'refuse']).default('lower'),
   /** Tokens of output a limit is never lowered below; 16 is the least that responses clients may ask for. */
   leastOutput: z.int().positive().default(16),
+  /** What is reserved for a call: what the first of its targets could cost, or the dearest that the balance affords, so that a fallback may cost more. */
+  reserve: z.enum(['first', 'dearest']).default('first'),
   /** Where the balance endpoint answers. */
   addresses: z.array(z.string().startsWith('/')).default(['/v1/user/balance', '/alpha/user/balance', '/beta/user/balance']),
   /** USD of bonus credit that comes with the first key of a new ledger. */
@@ -57,7 +58,6 @@ export const balance = definePlugin({
     const metrics = ledgerMetrics(host.metrics);
     const times = { lease: lease * 1000, longestCall: longestCall * 3_600_000, auditEvery: auditEvery * 1000 };
     const prices = new PriceBook();
-    const rates = new KeyRates();
     const reserved = new Set<string>();
     let opened: Keeper | undefined;
     let sweeping: NodeJS.Timeout | undefined;
@@ -99,7 +99,6 @@ export const balance = definePlugin({
     });
 
     hooks.authorize.tapPromise('balance', async (granted, planned) => {
-      await rates.take(planned.principal);
       const grant = withinModels(granted, planned.principal);
       if (planned.operation === 'count') return grant;
       const { account, key } = planned.principal;
@@ -108,10 +107,11 @@ export const balance = definePlugin({
       const claim = claimOf(planned, idempotency);
       const taken = await keeper().reserve({ id: planned.id, account, key, quotes, claim, at: Date.now() });
       if (taken.status === 'short') throw outOfBalance(quotes, planned.principal, taken);
+      if (taken.status === 'limited') throw tooOften(planned.principal, taken);
       if (taken.status === 'claimed') throw claimRefusal(taken.claim, claim);
       reserved.add(planned.id);
       keeper().begin(planned);
-      return narrow(grant, planned, taken, policy);
+      return narrow(grant, planned, taken, policy, quotes.length);
     });
 
     hooks.meter.tapPromise('balance', async (end) => {

@@ -1,4 +1,4 @@
-/** What a key may do, held where a call meets it: its time when it is shown, its models before anything is reserved. The spend cap is held by the ledger. */
+/** What a key may do, held where a call meets it: its time when it is shown, its models before anything is reserved. The spend cap and the rate are held by the ledger. */
 import { GatewayError, type Grant, type Principal } from '../../../core/index.ts';
 import type { KeyRecord } from './store.ts';
 
@@ -10,16 +10,14 @@ export class KeyHolder implements Principal {
   readonly disabled: boolean;
   readonly expires: number;
   readonly models: readonly string[] | undefined;
-  readonly callsPerMinute: number | undefined;
 
-  constructor({ id, kind, account = '', disabled, expires = Infinity, models, callsPerMinute }: KeyRecord) {
+  constructor({ id, kind, account = '', disabled, expires = Infinity, models }: KeyRecord) {
     this.kind = kind;
     this.account = account;
     this.key = id;
     this.disabled = disabled;
     this.expires = expires;
     this.models = models;
-    this.callsPerMinute = callsPerMinute;
   }
 }
 

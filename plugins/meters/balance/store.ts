@@ -7,6 +7,9 @@
  */
 import type { Charge, Nano } from '../../../core/index.ts';
 import type { AuditReport } from './audit.ts';
+import type { AccountRecord, Balance, Credit, Credited, CreditKind, KeyChanges, KeyRecord, NewKey, Rotation } from './people.ts';
+
+export * from './people.ts';
 
 /** One target a call may go to, and what it could cost there. */
 export interface Quote {
@@ -18,6 +21,9 @@ export interface Quote {
   readonly least: Nano;
   /** The worst case at the output limit asked for. */
   readonly most: Nano;
+  /** Our estimate of its input in tokens, and what that costs: what is owed where nobody hears of the call again. */
+  readonly input: number;
+  readonly owed: Nano;
 }
 
 /** An `Idempotency-Key` that a call wants for itself: taken in the transaction that reserves, so that one of many gets it. */
@@ -46,12 +52,14 @@ export interface ReserveRequest {
 /**
  * `reserved`: `quote` is the place of the one that was taken, `amount` its `most`, or all that was available where
  * that is less. `short`: no quote is affordable, out of the account's balance or, `by` it, out of what is left of
- * the key's spend cap. `claimed`: another call has the claim; nothing was reserved.
+ * the key's spend cap. `claimed`: another call has the claim. `limited`: the key has made its calls of this minute,
+ * which has so many milliseconds left. Only what is reserved counts as a call.
  */
 export type Reserved =
   | { readonly status: 'reserved'; readonly quote: number; readonly amount: Nano }
   | { readonly status: 'short'; readonly by: 'balance' | 'cap'; readonly available: Nano }
-  | { readonly status: 'claimed'; readonly claim: ClaimRecord };
+  | { readonly status: 'claimed'; readonly claim: ClaimRecord }
+  | { readonly status: 'limited'; readonly rate: number; readonly wait: number };
 
 /** What a call used, and what that comes to: on the entry that ends it, kept with it for reports and for checking. */
 export interface Consumption {
@@ -102,7 +110,7 @@ export type Settled =
   | { readonly status: 'adjusted'; readonly by: Nano }
   | { readonly status: 'voided' | 'already_posted' | 'already_voided' | 'already_adjusted' | 'not_found' };
 
-/** How far a call has come: what it is settled by if nobody hears of it again. */
+/** How far a call has come: what it is settled by if nobody hears of it again. Until a beat tells otherwise it was sent, and is owed as its quote says. */
 export interface Progress extends Consumption {
   readonly id: string;
   /** Whether a vendor was sent it: one that never was is voided. */
@@ -143,88 +151,6 @@ export interface RecoveredCall {
   readonly status: 'posted' | 'voided';
   /** Posted, with what was owed above the reservation. */
   readonly amount: Nano;
-}
-
-/** Posted amounts, except `pending`: what reservations hold at the moment. */
-export interface Balance {
-  readonly total: Nano;
-  readonly used: Nano;
-  readonly pending: Nano;
-}
-
-export interface AccountRecord extends Balance {
-  readonly name: string;
-  readonly created: number;
-}
-
-export const creditKinds = ['top-up', 'bonus', 'gift-card'] as const;
-export type CreditKind = (typeof creditKinds)[number];
-
-export interface Credit {
-  readonly account: string;
-  /** More than nothing. */
-  readonly amount: Nano;
-  readonly kind: CreditKind;
-  /** Names the credit where it comes from: the same reference is credited once, whatever account it is for. */
-  readonly reference: string | undefined;
-  readonly at: number;
-}
-
-/** `reference_taken`: the reference stands for another amount or account; `not_found`: no such account. */
-export type Credited = 'credited' | 'already_credited' | 'reference_taken' | 'not_found';
-
-/** What a key may do; undefined: as much as its account. */
-export interface KeyLimits {
-  /** All it may ever spend. Held by `reserve`; the others by whoever asks before it. */
-  readonly spendCap: Nano | undefined;
-  /** The ids of the models it may call. */
-  readonly models: readonly string[] | undefined;
-  /** From when on it is refused. */
-  readonly expires: number | undefined;
-  readonly callsPerMinute: number | undefined;
-}
-
-export interface NewKey extends KeyLimits {
-  /** What it is called where it is shown: the start of its hash. */
-  readonly id: string;
-  /** SHA-256 of the secret, in hexadecimal digits; the secret itself is nowhere kept. */
-  readonly hash: string;
-  readonly lastFour: string;
-  readonly name: string;
-  /** `user` keys spend from an account; `operator` keys have none and spend nothing. */
-  readonly kind: 'user' | 'operator';
-  /** Undefined for operator keys alone. */
-  readonly account: string | undefined;
-  readonly at: number;
-}
-
-export interface KeyRecord extends Omit<NewKey, 'at'> {
-  readonly disabled: boolean;
-  readonly created: number;
-  /** What its calls have cost, and what their reservations hold: both count against `spendCap`. */
-  readonly used: Nano;
-  readonly pending: Nano;
-  /** The key that took its place, once it was rotated; this one works until it expires. */
-  readonly rotatedTo: string | undefined;
-}
-
-/** What of a key is to be different; what is not named stays. A limit is taken away by null. */
-export interface KeyChanges {
-  readonly name?: string;
-  readonly disabled?: boolean;
-  readonly spendCap?: Nano | null;
-  readonly models?: readonly string[] | null;
-  readonly expires?: number | null;
-  readonly callsPerMinute?: number | null;
-}
-
-export interface Rotation {
-  /** The id of the key that goes. */
-  readonly id: string;
-  /** Until when it still works. */
-  readonly until: number;
-  /** The key that comes: it has the name, the account, the limits and the spending of the one that goes. */
-  readonly key: Pick<NewKey, 'id' | 'hash' | 'lastFour' | 'at'>;
 }
 
 export interface ClaimRecord extends Claim {

@@ -4,11 +4,11 @@
  * they wait for its lock once a batch and not once a call.
  */
 import type { Nano } from '../../../../core/index.ts';
-import { end, endLate, expire, isOver, recover, take, type Ended, type Ending } from '../decisions.ts';
+import { end, endLate, expire, isOver, limited, minuteOf, presumed, recover, take, wasSent, type Ended, type Ending, type Minute } from '../decisions.ts';
 import type { ClaimRecord, RecoveredCall, Reserved, ReserveRequest, Settled, Settlement, StoredOutcome } from '../store.ts';
 import { settleClaim, takeClaim } from './claims.ts';
 import { statements, type Query } from './connection.ts';
-import { find, type Concerned, type Found, type Held, type Pending } from './found.ts';
+import { find, type Concerned, type Found, type Held, type Key, type Pending } from './found.ts';
 import { recordset } from './values.ts';
 
 const consumption = 'model, provider, price, input, output, usage, costs, attempts';
@@ -23,7 +23,8 @@ const sql = statements('calls', {
     UPDATE accounts SET used = accounts.used + change.used, pending = accounts.pending + change.pending
     FROM json_populate_recordset(NULL::accounts, $1) change WHERE accounts.id = change.id`,
   changeKeys: `
-    UPDATE keys SET used = keys.used + change.used, pending = keys.pending + change.pending
+    UPDATE keys SET used = keys.used + change.used, pending = keys.pending + change.pending,
+      minute = coalesce(change.minute, keys.minute), calls = coalesce(change.calls, keys.calls)
     FROM json_populate_recordset(NULL::keys, $1) change WHERE keys.id = change.id`,
 });
 
@@ -32,12 +33,15 @@ interface Change<Id> {
   readonly id: Id;
   used: Nano;
   pending: Nano;
+  /** Of a root whose calls were counted: when the minute began, and how many there were. */
+  minute?: number;
+  calls?: number;
 }
 
 function changeOf<Id>(changes: Map<Id, Change<Id>>, id: Id): Change<Id> {
   const known = changes.get(id);
   if (known) return known;
-  const change = { id, used: 0n, pending: 0n };
+  const change: Change<Id> = { id, used: 0n, pending: 0n };
   changes.set(id, change);
   return change;
 }
@@ -68,6 +72,8 @@ export class Calls {
     const account = this.#found.accounts.get(name);
     if (!account) return { status: 'short', by: 'balance', available: 0n };
     const paying = this.#found.keys.get(key);
+    const tooMany = paying && limited(paying.rate, this.#minuteOf(paying), at);
+    if (tooMany) return tooMany;
     const found = take(quotes, account.available - this.#heldOf(this.#accounts.get(account.id)), this.#leftOf(paying));
     const holder = claim && this.#claim(claim.name);
     if (holder && !isOver(holder, at)) return { status: 'claimed', claim: holder };
@@ -79,10 +85,11 @@ export class Calls {
     this.#entries.push({
       ...nothing, ...held, kind: 'reserve', at, credits: 0, available: -amount, reserved: amount, revenue: 0, call: id, model, provider, price, usage: null, costs: null, flags: '',
     });
-    const progress = { ...nothing, id, sent: false, delivered: 0, owed: 0n, model: undefined, provider: undefined, price: undefined };
+    const progress = { ...presumed(taken), id };
     this.#found.pending.set(id, { ...held, amount, claim: claim?.name, progress });
     this.#made.set(id, { ...progress, ...held, call: id, amount, owner: this.#owner, claim: claim?.name, created: at });
     this.#change(held, 0n, amount);
+    if (paying?.rate !== undefined) this.#count(paying, at);
     if (claim) {
       this.#claims.set(claim.name, { ...claim, call: id, state: 'running', outcome: undefined });
       this.#claimWrites.push(() => takeClaim(this.#query, claim, id));
@@ -106,7 +113,8 @@ export class Calls {
   recover(id: string, at: number): RecoveredCall | undefined {
     const pending = this.#found.pending.get(id);
     if (!pending) return undefined;
-    const { sent, owed } = pending.progress;
+    const { owed } = pending.progress;
+    const sent = wasSent(pending.progress);
     const { status } = this.#end(id, pending, recover(pending.amount, pending.progress, at), sent ? undefined : 'free');
     return { id, status: status === 'posted' ? 'posted' : 'voided', amount: sent ? owed : 0n };
   }
@@ -177,6 +185,16 @@ export class Calls {
 
   #leftOf(key: { readonly root: string; readonly left: Nano | undefined } | undefined): Nano | undefined {
     return key?.left === undefined ? undefined : key.left - this.#heldOf(this.#keys.get(key.root));
+  }
+
+  #minuteOf({ root, minute }: Key): Minute {
+    const { minute: began, calls } = this.#keys.get(root) ?? {};
+    return began === undefined || calls === undefined ? minute : { began, calls };
+  }
+
+  #count(key: Key, at: number): void {
+    const { began, calls } = minuteOf(this.#minuteOf(key), at);
+    Object.assign(changeOf(this.#keys, key.root), { minute: began, calls: calls + 1 });
   }
 
   #claim(name: string): ClaimRecord | undefined {

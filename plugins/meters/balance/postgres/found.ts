@@ -4,9 +4,9 @@
  * lock, by statements of their own, since one that waited for a lock would see the rest as it was before.
  */
 import type { Nano } from '../../../../core/index.ts';
-import type { Past } from '../decisions.ts';
+import type { Minute, Past } from '../decisions.ts';
 import { claimOf, progressOf } from '../records.ts';
-import { flag, integer, maybe, text, type Row } from '../rows.ts';
+import { count, flag, integer, maybe, text, type Row } from '../rows.ts';
 import type { Progress } from '../store.ts';
 import { statements, type Query } from './connection.ts';
 
@@ -16,7 +16,7 @@ const sql = statements('found', {
       SELECT id FROM accounts WHERE name = ANY($1::text[]) UNION SELECT account FROM entries WHERE kind = 'reserve' AND call = ANY($2::text[]))
     ORDER BY id FOR NO KEY UPDATE`,
   keys: `
-    SELECT keys.id, keys.root, keys.spend_cap - root.used - root.pending AS left_of_cap
+    SELECT keys.id, keys.root, keys.spend_cap - root.used - root.pending AS left_of_cap, keys.calls_per_minute, root.minute, root.calls
     FROM keys JOIN keys root ON root.id = keys.root WHERE keys.id = ANY($1::text[])`,
   pending: 'SELECT * FROM pending WHERE call = ANY($1::text[])',
   claims: 'SELECT * FROM claims WHERE name = ANY($1::text[])',
@@ -50,6 +50,9 @@ export interface Account {
 export interface Key {
   readonly root: string;
   readonly left: Nano | undefined;
+  /** How many calls it may make in a minute, and those it has made. */
+  readonly rate: number | undefined;
+  readonly minute: Minute;
 }
 
 /** A reservation that is pending, or was. */
@@ -82,6 +85,11 @@ function pastOf(row: Row): PastCall {
   return { held: heldOf(row), kind: text(row, 'kind'), flags: text(row, 'flags'), posted: integer(row, 'posted'), isAdjusted: flag(row, 'adjusted') };
 }
 
+function keyOf(row: Row): Key {
+  const minute = { began: count(row, 'minute'), calls: count(row, 'calls') };
+  return { root: text(row, 'root'), left: maybe(row, 'left_of_cap', integer), rate: maybe(row, 'calls_per_minute', count), minute };
+}
+
 function by<Value>(column: string, rows: readonly Row[], read: (row: Row) => Value): Map<string, Value> {
   return new Map(rows.map((row) => [text(row, column), read(row)]));
 }
@@ -103,7 +111,7 @@ export async function find(query: Query, { accounts, keys, claims, calls }: Conc
   const pastRows = gone.length > 0 ? await query(sql.past, [gone]) : [];
   return {
     accounts: by('name', accountRows, (row): Account => ({ id: integer(row, 'id'), available: integer(row, 'available') })),
-    keys: by('id', keyRows, (row): Key => ({ root: text(row, 'root'), left: maybe(row, 'left_of_cap', integer) })),
+    keys: by('id', keyRows, keyOf),
     pending,
     past: by('call', pastRows, pastOf),
     claims: by('name', claimRows, claimOf),

@@ -131,7 +131,10 @@ CREATE TABLE claims (
 CREATE INDEX claims_by_expiry ON claims (expires) WHERE state = 'done';
 `;
 
-const steps: readonly string[] = [firstTables];
+/** Of a root: when the minute began in which its calls were last counted, and how many there were. */
+const minuteColumns = 'ALTER TABLE keys ADD COLUMN minute bigint NOT NULL DEFAULT 0, ADD COLUMN calls integer NOT NULL DEFAULT 0';
+
+const steps: readonly string[] = [firstTables, minuteColumns];
 
 /** The number of an advisory lock: several processes may open a new database at once. */
 const lock = 7_461_188_901;

@@ -3,7 +3,7 @@
  * before it writes, and so leaves nothing behind when it refuses.
  */
 import type { DatabaseSync } from 'node:sqlite';
-import { end, endLate, expire, recover, take, type Ended, type Ending } from '../decisions.ts';
+import { end, endLate, expire, presumed, recover, take, wasSent, type Ended, type Ending } from '../decisions.ts';
 import { ownerOf, progressOf } from '../records.ts';
 import { count, integer, maybe, text, type Row } from '../rows.ts';
 import type { Beat, Credit, Credited, OwnerRecord, Progress, RecoveredCall, RecoverRequest, Reserved, ReserveRequest, Settled, Settlement, StoredOutcome } from '../store.ts';
@@ -14,7 +14,9 @@ function prepare(database: DatabaseSync) {
   return {
     addReserve: database.prepare(`
       INSERT INTO entries (kind, account, at, available, reserved, call, key, model, provider, price) VALUES ('reserve', ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
-    addPending: database.prepare('INSERT INTO pending (call, number, account, key, root, amount, owner, claim, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)'),
+    addPending: database.prepare(`
+      INSERT INTO pending (call, number, account, key, root, amount, owner, claim, created, owed, model, provider, price, input, usage)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
     takePending: database.prepare('DELETE FROM pending WHERE call = ? RETURNING number, account, key, root, amount, claim'),
     addEnd: database.prepare(`
       INSERT INTO entries (kind, account, at, available, reserved, revenue, key, reservation, reason, basis, model, provider, price, input, output, usage, costs, attempts, flags)
@@ -73,6 +75,8 @@ export class Ledger {
     const account = this.#purses.account(name);
     if (!account) return { status: 'short', by: 'balance', available: 0n };
     const paying = this.#purses.key(key);
+    const limited = paying && this.#purses.limited(paying, at);
+    if (limited) return limited;
     const holder = claim && this.#claims.find({ name: claim.name, at });
     if (holder) return { status: 'claimed', claim: holder };
     const found = take(quotes, this.#purses.available(account), paying && this.#purses.left(paying));
@@ -80,8 +84,12 @@ export class Ledger {
     const { quote, amount, taken } = found;
     const root = paying?.root;
     const { lastInsertRowid } = this.#sql.addReserve.run(account.id, at, -amount, amount, id, key, taken.model, taken.provider, taken.price);
-    this.#sql.addPending.run(id, lastInsertRowid, account.id, key, root ?? null, amount, this.#owner, claim?.name ?? null, at);
+    const { owed, input, usage } = presumed(taken);
+    this.#sql.addPending.run(
+      id, lastInsertRowid, account.id, key, root ?? null, amount, this.#owner, claim?.name ?? null, at, owed, taken.model, taken.provider, taken.price, input, usage,
+    );
     this.#purses.spend(account.id, root, 0n, amount);
+    if (paying) this.#purses.count(paying, at);
     if (claim) this.#claims.take(claim, id);
     return { status: 'reserved', quote, amount };
   }
@@ -139,7 +147,8 @@ export class Ledger {
   }
 
   #recoverOne(progress: Progress, at: number): RecoveredCall {
-    const { id, sent, owed } = progress;
+    const { id, owed } = progress;
+    const sent = wasSent(progress);
     const row = this.#taken(id);
     this.#settleClaim(row, sent ? undefined : 'free');
     this.#end(row, recover(integer(row, 'amount'), progress, at));

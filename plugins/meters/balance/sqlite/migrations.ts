@@ -4,5 +4,6 @@
  */
 import { firstTables } from './first-tables.ts';
 import { journalTables } from './journal-tables.ts';
+import { minuteColumns } from './minute-columns.ts';
 
-export const migrations: readonly string[] = [firstTables, journalTables];
+export const migrations: readonly string[] = [firstTables, journalTables, minuteColumns];

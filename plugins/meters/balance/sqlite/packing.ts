@@ -14,7 +14,7 @@ export interface Parcel<Whole> {
   readonly whole: readonly Whole[];
 }
 
-type PackedQuote = readonly [model: string, provider: string, price: string, least: string, most: string];
+type PackedQuote = readonly [model: string, provider: string, price: string, least: string, most: string, input: number, owed: string];
 type PackedReserve = readonly ['reserve', id: string, account: string, key: string, at: number, claim: readonly [string, string, number] | null, quotes: readonly PackedQuote[]];
 type PackedSettle = readonly [
   'settle', id: string, amount: string | null, reason: string, basis: Settlement['basis'], suspect: boolean, model: string | null, provider: string | null,
@@ -26,12 +26,12 @@ type PackedReserved = readonly ['reserved', quote: number, amount: string] | rea
 type PackedSettled = readonly ['posted', posted: string, overage: string] | readonly [Exclude<Settled['status'], 'posted' | 'adjusted'>];
 type PackedAnswer = PackedReserved | PackedSettled;
 
-function packQuote({ model, provider, price, least, most }: Quote): PackedQuote {
-  return [model, provider, price, String(least), String(most)];
+function packQuote({ model, provider, price, least, most, input, owed }: Quote): PackedQuote {
+  return [model, provider, price, String(least), String(most), input, String(owed)];
 }
 
-function unpackQuote([model, provider, price, least, most]: PackedQuote): Quote {
-  return { model, provider, price, least: BigInt(least), most: BigInt(most) };
+function unpackQuote([model, provider, price, least, most, input, owed]: PackedQuote): Quote {
+  return { model, provider, price, least: BigInt(least), most: BigInt(most), input, owed: BigInt(owed) };
 }
 
 function packOperation({ name, argument }: Operation): PackedOperation | undefined {
@@ -64,6 +64,7 @@ function packAnswer({ value }: Answered): PackedAnswer | undefined {
     case 'short': return ['short', value.by, String(value.available)];
     case 'posted': return ['posted', String(value.posted), String(value.overage)];
     case 'claimed':
+    case 'limited':
     case 'adjusted': return undefined;
     default: return [value.status];
   }

@@ -4,7 +4,9 @@
  */
 import type { DatabaseSync } from 'node:sqlite';
 import type { Nano } from '../../../../core/index.ts';
-import { integer, maybe, text } from '../rows.ts';
+import { limited, minuteOf, type Minute } from '../decisions.ts';
+import { count, integer, maybe, text } from '../rows.ts';
+import type { Reserved } from '../store.ts';
 
 /** Columns of an account or a key, and what is to be added to them. */
 class Purse {
@@ -24,19 +26,22 @@ export interface FoundAccount {
   readonly available: Nano;
 }
 
-/** What is left of a key's cap as a transaction found it; undefined: it has none. */
+/** A key as a transaction found it. */
 export interface FoundKey {
   readonly root: string;
+  /** What is left of its cap, and how many calls it may make in a minute; undefined: there is no such limit. */
   readonly left: Nano | undefined;
+  readonly rate: number | undefined;
 }
 
 function prepare(database: DatabaseSync) {
   return {
     account: database.prepare('SELECT id, total - used - pending AS available FROM accounts WHERE name = ?'),
     key: database.prepare(`
-      SELECT keys.root, keys.spend_cap - root.used - root.pending AS left FROM keys JOIN keys root ON root.id = keys.root WHERE keys.id = ?`),
+      SELECT keys.root, keys.spend_cap - root.used - root.pending AS left, keys.calls_per_minute AS rate, root.minute, root.calls FROM keys JOIN keys root ON root.id = keys.root WHERE keys.id = ?`),
     changeAccount: database.prepare('UPDATE accounts SET total = total + ?, used = used + ?, pending = pending + ? WHERE id = ?'),
     changeKey: database.prepare('UPDATE keys SET used = used + ?, pending = pending + ? WHERE id = ?'),
+    countCalls: database.prepare('UPDATE keys SET minute = ?, calls = ? WHERE id = ?'),
   };
 }
 
@@ -45,6 +50,9 @@ export class Purses {
   readonly #accounts = new Map<string, FoundAccount>();
   readonly #keys = new Map<string, FoundKey | undefined>();
   readonly #changes = new Map<bigint | string, Purse>();
+  /** Of the roots of keys that have a rate; and of those whose calls this transaction counted. */
+  readonly #minutes = new Map<string, Minute>();
+  readonly #counted = new Set<string>();
 
   constructor(database: DatabaseSync) {
     this.#sql = prepare(database);
@@ -63,9 +71,25 @@ export class Purses {
   key(id: string): FoundKey | undefined {
     if (this.#keys.has(id)) return this.#keys.get(id);
     const row = this.#sql.key.get(id);
-    const found = row && { root: text(row, 'root'), left: maybe(row, 'left', integer) };
+    const found = row && { root: text(row, 'root'), left: maybe(row, 'left', integer), rate: maybe(row, 'rate', count) };
     this.#keys.set(id, found);
+    if (row && found?.rate !== undefined && !this.#minutes.has(found.root)) this.#minutes.set(found.root, { began: count(row, 'minute'), calls: count(row, 'calls') });
     return found;
+  }
+
+  /** Whether a call of the key is one too many at this point of the transaction. */
+  limited({ root, rate }: FoundKey, at: number): Extract<Reserved, { status: 'limited' }> | undefined {
+    const last = this.#minutes.get(root);
+    return last && limited(rate, last, at);
+  }
+
+  /** Counts a call of the key, if it has a rate. */
+  count({ root }: FoundKey, at: number): void {
+    const last = this.#minutes.get(root);
+    if (!last) return;
+    const { began, calls } = minuteOf(last, at);
+    this.#minutes.set(root, { began, calls: calls + 1 });
+    this.#counted.add(root);
   }
 
   /** What is available to an account at this point of the transaction. */
@@ -101,6 +125,10 @@ export class Purses {
       if (typeof id === 'string') this.#sql.changeKey.run(used, pending, id);
       else this.#sql.changeAccount.run(total, used, pending, id);
     }
+    for (const root of this.#counted) {
+      const counted = this.#minutes.get(root);
+      if (counted) this.#sql.countCalls.run(counted.began, counted.calls, root);
+    }
     this.forget();
   }
 
@@ -109,6 +137,8 @@ export class Purses {
     this.#accounts.clear();
     this.#keys.clear();
     this.#changes.clear();
+    this.#minutes.clear();
+    this.#counted.clear();
   }
 
   #changeOf(id: bigint | string): Purse {
