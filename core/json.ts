@@ -30,16 +30,10 @@ export function parseJson(bytes: Buffer): ReadBody {
   return { text, value };
 }
 
-/** Level by level and not by recursion: the depth is the sender's choice, the stack is ours. */
+/** Goes no deeper than the limit itself: the depth is the sender's choice, the stack is ours. */
 function isDeeperThan(value: object, limit: number): boolean {
-  let level: object[] = [value];
-  for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth === limit) return true;
-    const below: object[] = [];
-    for (const parent of level) {
-      for (const child of Object.values(parent)) if (typeof child === 'object' && child !== null) below.push(child);
-    }
-    level = below;
-  }
+  if (limit === 0) return true;
+  const children: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
+  for (const child of children) if (typeof child === 'object' && child !== null && isDeeperThan(child, limit - 1)) return true;
   return false;
 }

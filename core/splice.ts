@@ -36,33 +36,28 @@ function skipString(text: string, from: number): number {
   }
 }
 
-const structural = /["{}[\]]/g;
 const scalarEnd = /[,}\]\s]/g;
 
-/** Where a pattern of one character is next found; `test` and not `exec`, which makes an array of each match. */
-function search(pattern: RegExp, text: string, from: number): number {
-  pattern.lastIndex = from;
-  return pattern.test(text) ? pattern.lastIndex - 1 : text.length;
+function skipScalar(text: string, from: number): number {
+  scalarEnd.lastIndex = from;
+  // `test` and not `exec`, which makes an array of each match.
+  return scalarEnd.test(text) ? scalarEnd.lastIndex - 1 : text.length;
 }
 
+/** Strings are most of a long body, and skipped by searches; what stands between them is a character or two. */
 function skipValue(text: string, from: number): number {
   const first = text.charCodeAt(from);
   if (first === quote) return skipString(text, from);
-  if (first !== 123 && first !== 91) {
-    return search(scalarEnd, text, from);
-  }
+  if (first !== 123 && first !== 91) return skipScalar(text, from);
   let depth = 0;
-  for (let at = from; ; ) {
-    const found = search(structural, text, at);
-    const code = text.charCodeAt(found);
-    if (code === quote) {
-      at = skipString(text, found);
-      continue;
-    }
-    depth += code === 123 || code === 91 ? 1 : -1;
-    at = found + 1;
-    if (depth === 0) return at;
+  for (let at = from; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === quote) at = skipString(text, at) - 1;
+    else if (code === 123 || code === 91) depth += 1;
+    else if (code === 125 || code === 93) depth -= 1;
+    if (depth === 0) return at + 1;
   }
+  return text.length;
 }
 
 /** Visits the members of the object that opens at `from`, in their order, until a visit answers true. */

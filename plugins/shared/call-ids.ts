@@ -4,16 +4,23 @@
  */
 import type { Block, Turn } from '../../core/index.ts';
 
-type Call = Extract<Block, { type: 'tool-call' }>;
-
 /** The new ids of the calls of one step that had the same id, as far as they are not answered. */
 interface Waiting {
   readonly step: number;
   readonly ids: string[];
 }
 
-function callsOf(turns: readonly Turn[]): Call[] {
-  return turns.flatMap(({ blocks }) => blocks.filter((block) => block.type === 'tool-call'));
+function areDistinct(turns: readonly Turn[]): boolean {
+  const ids = new Set<string>();
+  let calls = 0;
+  for (const { blocks } of turns) {
+    for (const block of blocks) {
+      if (block.type !== 'tool-call') continue;
+      ids.add(block.id);
+      calls += 1;
+    }
+  }
+  return ids.size === calls;
 }
 
 /** An id like the given one that is not taken: it stays the same however the conversation goes on. */
@@ -26,8 +33,7 @@ function freshId(id: string, taken: Set<string>): string {
 
 /** The turns with the later of equal ids made anew, and results with those of the calls they answer: the latest, one after the other. */
 export function withDistinctCallIds(turns: readonly Turn[]): readonly Turn[] {
-  const calls = callsOf(turns);
-  if (new Set(calls.map(({ id }) => id)).size === calls.length) return turns;
+  if (areDistinct(turns)) return turns;
   const taken = new Set<string>();
   const waiting = new Map<string, Waiting>();
   const renamed = (block: Block, step: number): Block => {

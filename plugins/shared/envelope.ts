@@ -11,6 +11,14 @@ const magic = 'tollgate-v1\n';
 /** How every envelope begins. */
 export const envelopeMark = Buffer.from(magic).toString('base64');
 
+/** The mark without its first letter, which every text is full of: a search looks for the first one of what it is given. */
+const seldom = envelopeMark.slice(1);
+
+/** Whether a text may hold an envelope. */
+export function holdsEnvelope(text: string): boolean {
+  return text.includes(seldom);
+}
+
 /** Puts sealed state into an envelope; base64, without line breaks. */
 export function seal({ vendor, kind, value }: Opaque): string {
   return Buffer.from(magic + JSON.stringify([vendor, kind, value])).toString('base64');

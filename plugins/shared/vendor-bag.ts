@@ -13,13 +13,18 @@ export interface Sides {
   form?: Record<string, string[]> | undefined;
 }
 
+/** The fields of what has none: one object for all, known by being it. */
+const nothing: Fields = {};
+
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** The members not in `known`, and those that are null: unset, and yet what the client wrote. */
 export function leftover(wire: object, known: ReadonlySet<string>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(wire).filter(([name, value]) => value === null || !known.has(name)));
+  const isLeft = ([name, value]: [string, unknown]): boolean => value === null || !known.has(name);
+  const members: [string, unknown][] = Object.entries(wire);
+  return members.some(isLeft) ? Object.fromEntries(members.filter(isLeft)) : {};
 }
 
 /** `fields` as one member, unless there are none. */
@@ -27,8 +32,9 @@ export function nested(name: string, fields: Fields): Fields {
   return Object.keys(fields).length > 0 ? { [name]: fields } : {};
 }
 
-/** `wire` laid over `rest`, object by object; what is undefined in `wire` covers nothing. */
+/** `wire` laid over `rest`, object by object; what is undefined in `wire` covers nothing. Most things have no rest. */
 export function overlay(rest: Fields, wire: Fields): Record<string, unknown> {
+  if (rest === nothing) return wire;
   const whole: Record<string, unknown> = { ...rest };
   for (const name of Object.keys(wire)) {
     const value = wire[name];
@@ -47,15 +53,16 @@ export interface Bag {
   form(thing: Sides | undefined): readonly string[];
 }
 
-const nothing: Fields = {};
 const plainly: readonly string[] = [];
 
 export function bagOf(protocol: string): Bag {
   return {
-    keep: (fields, form = plainly) => ({
-      ...(Object.keys(fields).length > 0 ? { vendor: { [protocol]: { ...fields } } } : {}),
-      ...(form.length > 0 ? { form: { [protocol]: [...form] } } : {}),
-    }),
+    keep(fields, form = plainly) {
+      const sides: Sides = {};
+      if (Object.keys(fields).length > 0) sides.vendor = { [protocol]: { ...fields } };
+      if (form.length > 0) sides.form = { [protocol]: [...form] };
+      return sides;
+    },
     fields: (thing) => thing?.vendor?.[protocol] ?? nothing,
     form: (thing) => thing?.form?.[protocol] ?? plainly,
   };

@@ -89,6 +89,16 @@ export function checkWire<Schema extends z.ZodType>(schema: Schema, body: unknow
   throw badField(below(at, fieldPath(path)), value === undefined ? 'is missing' : shown(value), message);
 }
 
+/**
+ * Lets a schema take at once what `isPlain` knows for a valid value with no field beside its own: read field by field, the
+ * thousands of messages of a long conversation cost more than everything else that is done with them.
+ */
+export function orPlain<Schema extends z.ZodType>(schema: Schema, isPlain: (value: unknown) => boolean): Schema {
+  const { run } = schema._zod;
+  schema._zod.run = (payload, context) => (isPlain(payload.value) ? payload : run(payload, context));
+  return schema;
+}
+
 export function between(low: number, high: number): z.ZodNumber {
   const range = `a number from ${low} to ${high}`;
   return z.number(range).min(low, range).max(high, range);

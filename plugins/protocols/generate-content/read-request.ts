@@ -3,7 +3,7 @@
  * facts the gateway decides by. The canonical form is made when first asked for, since most calls go on verbatim.
  */
 import { GatewayError, type CanonicalRequest, type ClientCall, type InputSize, type Match, type Model, type Preferences } from '../../../core/index.ts';
-import { envelopeMark } from '../../shared/envelope.ts';
+import { holdsEnvelope } from '../../shared/envelope.ts';
 import { preferencesOf } from '../../shared/provider-object.ts';
 import { badField, checkWire } from '../../shared/wire-check.ts';
 import { decodeRequest } from './decode-request.ts';
@@ -45,7 +45,7 @@ export class GenerateCall implements ClientCall {
     this.preferences = preferencesOf(wire.provider);
     this.providerPaths = wire.provider === undefined ? [] : modelPath?.length === 2 ? [['provider'], ['generateContentRequest', 'provider']] : [['provider']];
     this.size = sizeOf(wire, text);
-    this.carriesState = text.includes(envelopeMark);
+    this.carriesState = holdsEnvelope(text);
     this.words = words;
     this.modelPath = modelPath;
     this.#unsigned = hasUnsignedCall(wire.contents);

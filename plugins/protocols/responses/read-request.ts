@@ -4,7 +4,7 @@
  */
 import { GatewayError, type CanonicalRequest, type ClientCall, type InputSize, type Match, type Preferences } from '../../../core/index.ts';
 import { base64Length } from '../../shared/data-url.ts';
-import { envelopeMark } from '../../shared/envelope.ts';
+import { holdsEnvelope } from '../../shared/envelope.ts';
 import { preferencesOf } from '../../shared/provider-object.ts';
 import { isObject, type Fields } from '../../shared/vendor-bag.ts';
 import { badField, checkWire } from '../../shared/wire-check.ts';
@@ -46,7 +46,7 @@ export class ResponsesCall implements ClientCall {
     this.outputLimit = wire.max_output_tokens ?? undefined;
     this.size = sizeOf(items, text);
     this.preferences = preferencesOf(wire.provider);
-    this.carriesState = text.includes(envelopeMark) || isSealedElsewhere(read) || items.some(isOurThought);
+    this.carriesState = holdsEnvelope(text) || isSealedElsewhere(read) || items.some(isOurThought);
     this.truncates = wire.truncation === 'auto';
     this.settings = wire;
     this.#read = read;

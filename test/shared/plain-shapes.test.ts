@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { readRequest as readChat } from '../../plugins/protocols/chat-completions/read-request.ts';
+import { readRequest as readMessages } from '../../plugins/protocols/messages/read-request.ts';
+import { checkWire, orPlain } from '../../plugins/shared/wire-check.ts';
+
+describe('a schema with a short way', () => {
+  const schema = z.array(orPlain(z.looseObject({ text: z.string(), size: z.int().nullish() }), (value) => typeof value === 'object' && value !== null && 'plain' in value));
+
+  it('takes what is plain as it is', () => {
+    const plain = { plain: true, text: 1 };
+    expect(checkWire(schema, [plain])[0]).toBe(plain);
+  });
+
+  it('reads everything else, and says what is wrong with it', () => {
+    expect(() => checkWire(schema, [{ text: 'a' }, { text: 'b', size: 'large' }])).toThrow('"[1].size" is "large": send a number.');
+  });
+});
+
+const said = { role: 'user', content: 'Hello' };
+
+describe('what is almost plain is read field by field', () => {
+  it.each([
+    ['messages[1].role', { role: 'clerk', content: 'a' }],
+    ['messages[1].content', { role: 'user', content: 1 }],
+    ['messages[1].name', { role: 'user', content: 'a', name: 5 }],
+    ['messages[1].tool_call_id', { role: 'tool', content: 'a', tool_call_id: 5 }],
+    ['messages[1].tool_call_id', { role: 'tool', content: 'a', name: 'b' }],
+    ['messages[1].name', { role: 'function', content: 'a' }],
+  ])('as a message of chat-completions: %s', (param, message) => {
+    const body = { model: 'a/b', messages: [said, message] };
+    expect(() => readChat(body, JSON.stringify(body))).toThrow(expect.objectContaining({ details: expect.objectContaining({ param }) }));
+  });
+
+  it.each([
+    ['text', { type: 'text', text: 1 }],
+    ['cache_control.type', { type: 'text', text: 'a', cache_control: { type: 'b' } }],
+    ['id', { type: 'tool_use', id: '', name: 'a', input: {} }],
+    ['name', { type: 'tool_use', id: 'a', name: '', input: {} }],
+    ['input', { type: 'tool_use', id: 'a', name: 'b', input: [] }],
+    ['tool_use_id', { type: 'tool_result', tool_use_id: '', content: 'a' }],
+    ['tool_use_id', { type: 'tool_result', is_error: true, content: 'a' }],
+    ['content', { type: 'tool_result', tool_use_id: 'a', content: 1 }],
+  ])('as a block of messages: %s', (field, block) => {
+    const body = { model: 'a/b', max_tokens: 5, messages: [{ role: 'user', content: [block] }] };
+    const read = (): unknown => readMessages(body, JSON.stringify(body), { operation: 'generate' }, { 'anthropic-version': '2023-06-01' });
+    expect(read).toThrow(expect.objectContaining({ details: expect.objectContaining({ param: `messages[0].content[0].${field}` }) }));
+  });
+});
