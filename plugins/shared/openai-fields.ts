@@ -1,5 +1,5 @@
 /** Fields that stand alike in both of OpenAI's protocols, have no canonical name, and go from one to the other as they are. */
-import type { CanonicalRequest, Model } from '../../core/index.ts';
+import type { CanonicalRequest, ClientHeaders, Model } from '../../core/index.ts';
 import type { Fields } from './vendor-bag.ts';
 
 const fields: ReadonlySet<string> = new Set(['safety_identifier', 'prompt_cache_retention', 'moderation']);
@@ -18,4 +18,12 @@ export function saysSafety({ form = {} }: CanonicalRequest, protocols: readonly 
 /** Those of a request that was read in the protocol `from`. */
 export function openaiFieldsOf({ vendor }: CanonicalRequest, from: string, known: ReadonlySet<string>): Fields {
   return Object.fromEntries(Object.entries(vendor?.[from] ?? {}).filter(([name, value]) => known.has(name) && value !== null));
+}
+
+const betaHeader = 'openai-beta';
+
+/** The one header by which a client of OpenAI's says more than its body does: what it wants to try, known here or not. */
+export function openaiHeaders(client: ClientHeaders): Record<string, string> {
+  const betas = client[betaHeader];
+  return betas === undefined ? {} : { [betaHeader]: String(betas) };
 }

@@ -9,7 +9,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { answered, kept, said, told, type Entry } from '../support/continuing.ts';
 import { dataOf, hear, objects, wholeOf } from '../support/listen.ts';
 import { modelOf, openQuartet, wires, type Crossing, type Quartet, type Wire } from '../support/quartet.ts';
+import { startGateway } from '../support/gateway.ts';
 import { isObject } from '../support/json.ts';
+import { openDoors } from '../support/station.ts';
+import { responses } from '../../plugins/protocols/responses/index.ts';
 
 let quartet: Quartet;
 beforeAll(async () => {
@@ -99,10 +102,11 @@ const codex: Agent = {
     ],
     tool_choice: 'auto',
     parallel_tool_calls: true,
-    reasoning: { effort: 'medium', summary: 'auto' },
+    reasoning: { summary: 'auto' },
     store: false,
     include: ['reasoning.encrypted_content'],
     prompt_cache_key: '0199',
+    client_metadata: { session: '0199' },
     ...told('responses', entries),
   }),
 };
@@ -211,23 +215,87 @@ describe('on its own wire', () => {
     expect(crossing.end.losses).toEqual([]);
   });
 
-  it('Claude Code keeps its betas, known or not, and its version; nothing else of its headers goes on', async () => {
-    quartet.vendors.messages.script(modelOf('messages', 'thinking').upstream, { text: 'Aye.' });
-    await ask(claudeCode, 'messages', claudeCode.opening);
-    const headers: IncomingHttpHeaders = quartet.vendors.messages.requests.at(-1)?.headers ?? {};
-    expect([headers['anthropic-beta'], headers['anthropic-version']]).toEqual([claudeCode.headers['anthropic-beta'], '2023-06-01']);
-    expect(Object.keys(headers).filter((name) => name.startsWith('x-') && name !== 'x-api-key')).toEqual([]);
-    expect(headers['user-agent'] ?? '').not.toContain('claude');
+  it.each<[string, Agent, IncomingHttpHeaders]>([
+    ['Claude Code keeps its betas, known or not, and its version', claudeCode, { 'anthropic-beta': claudeCode.headers['anthropic-beta'], 'anthropic-version': '2023-06-01' }],
+    ['Codex keeps its betas', codex, { 'openai-beta': 'responses=experimental' }],
+    ['Gemini CLI has none', geminiCli, {}],
+  ])('%s; nothing else of its headers goes on', async (_, agent, kept) => {
+    const { client } = agent;
+    const headersFor = async (wire: Wire): Promise<IncomingHttpHeaders> => {
+      quartet.vendors[wire].script(modelOf(wire, 'thinking').upstream, { text: 'Aye.' });
+      await ask(agent, wire, agent.opening);
+      return quartet.vendors[wire].requests.at(-1)?.headers ?? {};
+    };
+    const ownWords = new Set(['host', 'connection', 'content-length', 'content-type', 'accept', 'accept-encoding', 'user-agent', 'authorization', 'x-api-key', 'x-goog-api-key', 'transfer-encoding', 'accept-language', 'sec-fetch-mode']);
+    const headers = await headersFor(client);
+    expect(Object.fromEntries(Object.entries(headers).filter(([name]) => !ownWords.has(name)))).toEqual(kept);
+    expect([headers['user-agent'], headers['accept-encoding']]).toEqual(['tollgate', 'identity']);
+    // On another wire they would be words of nobody's.
+    const elsewhere = await headersFor(client === 'messages' ? 'responses' : 'messages');
+    expect(elsewhere).not.toHaveProperty('openai-beta');
+    expect(elsewhere).not.toHaveProperty('anthropic-beta');
   });
 
-  it('a field that only a later vendor knows goes on too', async () => {
-    const { ends } = quartet.gateway;
-    const { id } = modelOf('messages', 'thinking');
-    const before = ends.length;
-    const { text } = await quartet.ask('messages', id, { max_tokens: 100, x_later: { deep: [1] }, ...told('messages', [said('messages', 'Ahoy')]) });
+  it.each(wires)('a field of %s that only a later vendor knows goes on too', async (wire) => {
+    const { id } = modelOf(wire);
+    const { text, end } = await quartet.ask(wire, id, { ...(wire === 'messages' ? { max_tokens: 100 } : {}), x_later: { deep: [1] }, ...told(wire, [said(wire, 'Ahoy')]) });
     // The strict vendor does not know it, and says so: it was sent.
-    expect(JSON.parse(text)).toMatchObject({ type: 'error', error: { message: expect.stringContaining('x_later') } });
-    expect(ends[before]?.losses).toEqual([]);
+    expect(text).toMatch(/x_later/);
+    expect(end.type === 'failed' && end.exchange.attempt.status).toBe(400);
+    expect(end.losses).toEqual([]);
+  });
+
+  it('what Codex lets out of a message it sends back is asked for where the configuration is strict', async () => {
+    const { id } = modelOf('responses');
+    const again = { input: [...codex.opening, { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'I run it.' }] }, { role: 'user', content: 'Well?' }] };
+    const strict = await startGateway({ plugins: [openDoors(), responses()] });
+    const response = await fetch(`${strict.url}/v1/responses`, { method: 'POST', headers: { authorization: 'Bearer any-key', 'content-type': 'application/json' }, body: JSON.stringify({ model: id, ...again }) });
+    expect([response.status, await response.json()]).toMatchObject([400, { error: { param: 'input[3].id' } }]);
+    await strict.close();
+    expect((await quartet.ask('responses', id, again)).status).toBe(200);
+  });
+});
+
+describe('what agents do beside their calls', () => {
+  const show = (path: string, init: RequestInit = {}): Promise<Response> => fetch(quartet.gateway.url + path, { ...init, headers: { 'x-api-key': 'any-key', ...claudeCode.headers, ...init.headers } });
+
+  it.each(wires)('Claude Code counts the tokens of a conversation with a model of %s, and pays nothing', async (wire) => {
+    const { id } = modelOf(wire, 'thinking');
+    const { system, tools, messages, thinking } = JSON.parse(JSON.stringify(claudeCode.body(claudeCode.opening)));
+    const response = await show('/alpha/v1/messages/count_tokens?beta=true', { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ model: id, system, tools, messages, thinking }) });
+    const [status, body]: [number, unknown] = [response.status, await response.json()];
+    expect([status, body]).toEqual([200, { input_tokens: expect.any(Number) }]);
+    const end = (await quartet.gateway.ended(quartet.gateway.ends.length)).at(-1);
+    expect(end).toMatchObject({ exchange: { operation: 'count' }, charge: { cost: 0n } });
+  });
+
+  it('Claude Code looks up a thousand models, and knocks at an address of its vendor: both are answered', async () => {
+    expect((await show('/alpha/v1/models?limit=1000')).status).toBe(200);
+    expect((await show('/alpha/api/hello', { method: 'HEAD' })).status).toBe(404);
+  });
+
+  it.each(wires)('Claude Code whose stream broke on %s asks again for a whole reply, and gets it', async (wire) => {
+    const { upstream, id } = modelOf(wire, 'thinking');
+    const events = { 'chat-completions': 3, responses: 6, messages: 5, 'generate-content': 2 }[wire];
+    quartet.vendors[wire].script(upstream, { text: ['I look ', 'at the ', 'harbour ', 'wall.'], cut: { how: 'end', events } }, { text: 'Three boats.' });
+    const body = claudeCode.body(claudeCode.opening);
+    const broken = await quartet.ask('messages', id, body, true, claudeCode.headers);
+    expect(broken.text).toContain('event: error');
+    expect(broken.text).not.toContain('message_stop');
+    const again = await quartet.ask('messages', id, body, false, claudeCode.headers);
+    expect([again.status, hear('messages', JSON.parse(again.text)).text]).toEqual([200, 'Three boats.']);
+  });
+});
+
+describe('an address that does not ask for events', () => {
+  it.each(wires)('gets Gemini CLI one JSON array from %s', async (wire) => {
+    const { upstream, id } = modelOf(wire, 'thinking');
+    quartet.vendors[wire].script(upstream, { text: 'Three boats.' });
+    const response = await fetch(`${quartet.gateway.url}/beta/v1beta/models/${id}:streamGenerateContent`, { method: 'POST', headers: { ...geminiCli.headers, 'content-type': 'application/json' }, body: JSON.stringify(geminiCli.body(geminiCli.opening)) });
+    const chunks: unknown = await response.json();
+    expect(response.headers.get('content-type')).toContain('application/json');
+    const finished = objects(chunks).map(({ candidates }) => objects(candidates).some(({ finishReason }) => finishReason === 'STOP'));
+    expect([finished.length > 1, finished.at(-1), finished.filter(Boolean).length]).toEqual([true, true, 1]);
   });
 });
 

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { definePlugin, type ErrorReply, type GatewayError, type Operation, type Protocol } from '../../../core/index.ts';
 import { decodeError, encodeError } from '../../shared/openai-error.ts';
+import { openaiHeaders } from '../../shared/openai-fields.ts';
 import { protocolName } from './bag.ts';
 import { count } from './count.ts';
 import { ReplyDecoder } from './decode-events.ts';
@@ -57,7 +58,7 @@ export function protocolWith(assistantItems: AssistantItems): Protocol {
       fieldNames,
     },
     upstream: {
-      headers: () => ({}),
+      headers: openaiHeaders,
       retarget,
       encodeRequest,
       decodeEvents: (call, model) => new ReplyDecoder(call, model),
