@@ -6,6 +6,7 @@
 import type { CanonicalRequest, Tool } from '../../../core/index.ts';
 import { leftover, nested, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
+import { builtIn } from './built-in-tools.ts';
 import { decodeMark, markLeft } from './cache.ts';
 import { decodeTurns } from './decode-messages.ts';
 import { isFunctionTool, type WireRequest, type WireTool, type WireToolChoice } from './wire.ts';
@@ -91,8 +92,13 @@ function decodeThinking({ thinking, output_config: output }: WireRequest): ReadT
 
 const functionFields = new Set(['type', 'name', 'description', 'input_schema', 'strict', 'cache_control']);
 
+const builtInFields = new Set(['name', 'cache_control']);
+
 function decodeTool(tool: WireTool): Tool {
   if (!isFunctionTool(tool)) {
+    const { name } = tool;
+    const defined = name ? builtIn(tool.type) : undefined;
+    if (name && defined) return { type: 'function', name, ...defined, ...decodeMark(tool), ...bag.keep({ ...leftover(tool, builtInFields), ...markLeft(tool) }, ['built-in']) };
     const kind = tool.type.startsWith('web_search_') ? 'web-search' : tool.type.startsWith('code_execution_') ? 'code-execution' : 'other';
     return { type: 'hosted', protocol: protocolName, kind, value: tool };
   }

@@ -62,6 +62,7 @@ function encodeTool(tool: Tool, path: string, { own, model, mark, lose }: Encodi
     const { description, schema } = asFunction(tool, path, lose);
     return [overlay(fields, { name, description, input_schema: schema, cache_control })];
   }
+  if (bag.form(tool).includes('built-in')) return [overlay(fields, { name, cache_control })];
   const { description, schema } = tool;
   const strict = own ? (tool.strict ?? undefined) : tool.strict && model.capabilities.structuredOutput ? true : undefined;
   if (tool.strict && !model.capabilities.structuredOutput) lose(`${path}.strict`, 'the model does not promise to keep to a schema', 'model');

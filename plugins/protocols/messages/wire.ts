@@ -95,7 +95,7 @@ const functionTool = z.looseObject({
 });
 /** Tools of a versioned type, which the vendor runs or at least defines itself. */
 const vendorType = z.string().refine((type) => type !== 'custom', { abort: true, message: 'a type of the vendor' });
-const vendorTool = z.looseObject({ type: vendorType, name: z.string().nullish() });
+const vendorTool = z.looseObject({ type: vendorType, name: z.string().nullish(), cache_control: cacheControl });
 
 const switchOff = z.boolean().nullish();
 const toolChoice = z.discriminatedUnion('type', [
