@@ -47,7 +47,8 @@ function joined(parts: readonly (string | number)[]): string {
 /**
  * A canonical path as the client wrote it: from the deepest thing on the way that knows where it stood, or by the
  * client's name for a field of the request itself. What a thing's own fields
- * are called stands behind a dot (`.cache`), and what is inside a field that the client has under several names before one (`reasoning.`).
+ * are called stands behind a dot (`.cache`; `..` where they are fields of what the thing stands in), and what is inside a field that the client has
+ * under several names before one (`reasoning.`).
  */
 export function clientPath(path: string, request: CanonicalRequest, names: Readonly<Record<string, string>>): string {
   const parts = segments(path);
@@ -58,9 +59,14 @@ export function clientPath(path: string, request: CanonicalRequest, names: Reado
   let value: unknown = request;
   for (const [index, part] of parts.entries()) {
     value = typeof value === 'object' && value !== null ? Reflect.get(value, part) : undefined;
-    if (typeof value === 'object' && value !== null && 'at' in value && typeof value.at === 'string') known = value.at + joined(parts.slice(index + 1).map((name) => named(`.${name}`) ?? name));
+    if (typeof value === 'object' && value !== null && 'at' in value && typeof value.at === 'string') known = within(value.at, parts.slice(index + 1).map((name) => named(`.${name}`) ?? name));
   }
   return known;
+}
+
+function within(at: string, [first, ...rest]: readonly (string | number)[]): string {
+  if (first === undefined) return at;
+  return first === '..' ? at.replace(/\.[^.]*$/, '') + joined(rest) : at + joined([first, ...rest]);
 }
 
 /** What an encoder gives; where it refuses a field of the request itself, the refusal names the field as the client does. */

@@ -276,6 +276,7 @@ describe('losses are told in the client\'s words', () => {
     ['reasoning.display', 'reasoning.summary'],
     ['turns[0].blocks[0].opaque', 'input[1].content[0].encrypted_content'],
     ['tools[0].strict', 'tools[0].tools[0].strict'],
+    ['turns[0].blocks[0].item.phase', 'input[1].phase'],
   ])('%s is %s', (path, told) => {
     const request = callWith({ input: [{ type: 'reasoning', summary: [] }, { role: 'assistant', content: [{ type: 'output_text', text: 'x' }] }], tools: [{ type: 'namespace', name: 'n', tools: [{ type: 'function', name: 'f' }] }] }).decode();
     const [reasoning, text] = request.turns[0]?.blocks ?? [];

@@ -30,6 +30,8 @@ const fieldNames = {
   serviceTier: 'service_tier',
   cacheKey: 'prompt_cache_key',
   '.cache': 'prompt_cache_breakpoint',
+  // What a message says of itself is remembered on its first part.
+  '.item': '..',
   '.schema': 'parameters',
   '.opaque': 'encrypted_content',
 };
