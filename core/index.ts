@@ -15,7 +15,7 @@ export { chargeSoFar, inputEstimate } from './charge.ts';
 export { errorTable, GatewayError, isGatewayError, toGatewayError } from './errors.ts';
 export type { ErrorCode, ErrorDetails } from './errors.ts';
 export { affordableOutput, costLines, costOf, formatUsd, freePrice, parseUsd, priceSchema, toUsdNumber, usd, worstCost } from './money.ts';
-export type { CostLine, Nano, Price } from './money.ts';
+export type { CostLine, Nano, Price, UseBound } from './money.ts';
 export { blockKinds, eventSchema, finishReasons } from './canonical/events.ts';
 export type { BlockKind, CanonicalEvent, FinishReason, Opaque, VendorBag } from './canonical/events.ts';
 export { requestSchema } from './canonical/request.ts';

@@ -149,19 +149,29 @@ export function costOf(usage: Usage, price: Price): Nano {
   return sumOf(costLines(usage, price));
 }
 
+/** How much of everything a call can use at most. */
+export interface UseBound {
+  readonly input: number;
+  /** Of each candidate. */
+  readonly output: number;
+  readonly candidates: number;
+  /** Of the web. */
+  readonly searches?: number;
+}
+
 /** The dearest a call can be: every input token at the dearest input rate, every output token at the dearest output rate. */
-export function worstCost(bound: { input: number; output: number; candidates: number }, price: Price): Nano {
+export function worstCost(bound: UseBound, price: Price): Nano {
   const total = tokens(bound.input) * dearest(price).input + tokens(bound.output) * BigInt(bound.candidates) * dearest(price).output;
   return roundMillionths(total) + fixedCost(bound, price);
 }
 
 /** What a call costs apart from its tokens: each candidate is a picture where pictures are counted. */
-function fixedCost({ candidates }: { candidates: number }, price: Price): Nano {
-  return (price.request ?? 0n) + BigInt(candidates) * (price.image ?? 0n);
+function fixedCost({ candidates, searches }: Omit<UseBound, 'output'>, price: Price): Nano {
+  return (price.request ?? 0n) + BigInt(candidates) * (price.image ?? 0n) + tokens(searches) * (price.webSearch ?? 0n);
 }
 
 /** The largest output limit per candidate whose worst case fits into `amount`; negative when not even the input fits. */
-export function affordableOutput(amount: Nano, bound: { input: number; candidates: number }, price: Price): number {
+export function affordableOutput(amount: Nano, bound: Omit<UseBound, 'output'>, price: Price): number {
   const left = (amount - fixedCost(bound, price)) * million - tokens(bound.input) * dearest(price).input;
   const rate = dearest(price).output * BigInt(bound.candidates);
   if (left < 0n) return -1;

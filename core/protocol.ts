@@ -64,6 +64,8 @@ export interface ClientCall {
   /** Whether the caller asked for usage inside a stream. */
   readonly usageWanted: boolean;
   readonly size: InputSize;
+  /** How many searches of the web it lets its vendor make: `Infinity` where it states no limit; none where absent. */
+  readonly searches?: number;
   readonly preferences: Preferences;
   /** Whether the body holds reasoning that cannot go on as it is: in our envelope, or without the seal its vendor wants. */
   readonly carriesState: boolean;

@@ -12,14 +12,15 @@ const cheap = target('cheap', { input: '1', output: '2' });
 const dear = target('dear', { input: '1', output: '20' });
 
 interface Size {
+  readonly searches?: number;
   readonly outputLimit?: number | undefined;
   readonly candidates?: number;
   readonly size?: Partial<Planned['call']['size']>;
 }
 
-function planned({ outputLimit, candidates = 1, size }: Size = {}): Planned {
+function planned({ outputLimit, candidates = 1, searches = 0, size }: Size = {}): Planned {
   const exchange = routed(cheap);
-  return { ...exchange, call: { ...exchange.call, outputLimit, candidates, size: { textBytes: 100, images: 0, mediaBytes: 0, ...size } } };
+  return { ...exchange, call: { ...exchange.call, outputLimit, candidates, searches, size: { textBytes: 100, images: 0, mediaBytes: 0, ...size } } };
 }
 
 function grant(...targets: Target[]): Grant {
@@ -43,6 +44,19 @@ describe('a quote', () => {
     const pictured = target('cheap', { input: '1', output: '2' }, { capabilities: { imageTokens: 300 } });
     const [quoted] = quotesFor(grant(pictured), planned({ outputLimit: 10, candidates: 3, size: { images: 2, mediaBytes: 50 } }), lower);
     expect(quoted?.most).toBe((100n + 600n + 50n) * 1000n + 30n * 2000n);
+  });
+
+  it.each([
+    ['as many as the caller allows', 3, 3n],
+    ['ten where the caller states no limit', Infinity, 10n],
+    ['none below zero', -5, 0n],
+    ['no more than are believed of a vendor', 1e300, 1000n],
+  ])('has room for searches, and for what they find: %s', (_, searches, count) => {
+    const searching = target('cheap', { input: '1', output: '2', webSearch: '0.01' }, { contextLength: 60_100 });
+    const found = count * 8000n < 60_000n ? count * 8000n : 60_000n;
+    const most = 100_000n + found * 1000n + count * 10_000_000n + 50n * 2000n;
+    expect(quotesFor(grant(searching), planned({ outputLimit: 50, searches }), lower)[0]).toMatchObject({ most, owed: 25_000n });
+    expect(narrow(grant(searching), planned({ outputLimit: 50, searches }), { status: 'reserved', quote: 0, amount: most - 40n * 2000n }, lower).outputLimit).toBe(16);
   });
 
   it('keeps to a limit an earlier plugin granted', () => {

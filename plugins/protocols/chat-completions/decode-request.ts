@@ -122,12 +122,16 @@ function leftoverInside(outer: object, name: string, inner: object, innerKnown: 
   return { ...leftover(outer, new Set(['type', name])), ...nested(name, leftover(inner, innerKnown)) };
 }
 
+export function isSearch({ type }: WireTool): boolean {
+  return type.includes('web_search');
+}
+
 export function isOwnTool(tool: WireTool): tool is WireOwnTool {
   return tool.type === 'function' || tool.type === 'custom';
 }
 
 function decodeTool(tool: WireTool): Tool {
-  if (!isOwnTool(tool)) return { type: 'hosted', protocol: protocolName, kind: tool.type.includes('web_search') ? 'web-search' : 'other', value: tool };
+  if (!isOwnTool(tool)) return { type: 'hosted', protocol: protocolName, kind: isSearch(tool) ? 'web-search' : 'other', value: tool };
   if (tool.type === 'custom') {
     const { name, description, format } = tool.custom;
     const sides = bag.keep(leftoverInside(tool, 'custom', tool.custom, customFields));

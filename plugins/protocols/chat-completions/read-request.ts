@@ -7,7 +7,7 @@ import { base64Length } from '../../shared/data-url.ts';
 import { holdsEnvelope } from '../../shared/envelope.ts';
 import { preferencesOf } from '../../shared/provider-object.ts';
 import { badField, checkWire } from '../../shared/wire-check.ts';
-import { decodeRequest, isOwnTool, leastLimit } from './decode-request.ts';
+import { decodeRequest, isOwnTool, isSearch, leastLimit } from './decode-request.ts';
 import { refusesExtensions } from './reasoning.ts';
 import { requestWire, type WireMessage, type WirePart, type WireRequest, type WireToolReference } from './wire.ts';
 
@@ -23,6 +23,7 @@ export class ChatCall implements ClientCall {
   readonly candidates: number;
   readonly usageWanted: boolean;
   readonly size: InputSize;
+  readonly searches: number;
   readonly preferences: Preferences;
   readonly carriesState: boolean;
   readonly framing = 'events';
@@ -45,6 +46,7 @@ export class ChatCall implements ClientCall {
     this.soundFormat = wire.audio?.format;
     this.usageWanted = wire.stream_options?.include_usage ?? false;
     this.size = sizeOf(wire.messages, text);
+    this.searches = wire.web_search_options || wire.tools?.some(isSearch) ? Infinity : 0;
     this.preferences = preferencesOf(wire.provider);
     this.carriesState = holdsEnvelope(text);
     this.#extended = wire.messages.some(isExtended);

@@ -18,6 +18,10 @@ export const groupForm = 'group:';
 
 const searches: ReadonlySet<string> = new Set(['googleSearch', 'googleSearchRetrieval', 'enterpriseWebSearch']);
 
+export function isSearch(tool: Readonly<Record<string, unknown>>): boolean {
+  return searches.values().some((name) => Boolean(tool[name]));
+}
+
 export function decodeTools(tools: WireRequest['tools']): Tool[] | undefined {
   return tools?.flatMap((tool, index): Tool[] => {
     const at = `tools[${index}]`;

@@ -7,6 +7,7 @@ import { holdsEnvelope } from '../../shared/envelope.ts';
 import { preferencesOf } from '../../shared/provider-object.ts';
 import { badField, checkWire } from '../../shared/wire-check.ts';
 import { decodeRequest } from './decode-request.ts';
+import { isSearch } from './decode-tools.ts';
 import { checksSignatures } from './encoding.ts';
 import { readSpelling, toldPath } from './spelling.ts';
 import { countWire, requestWire, type WireContent, type WirePart, type WireRequest } from './wire.ts';
@@ -21,6 +22,7 @@ export class GenerateCall implements ClientCall {
   /** Every chunk of this wire tells its usage. */
   readonly usageWanted = true;
   readonly size: InputSize;
+  readonly searches: number;
   readonly preferences: Preferences;
   readonly carriesState: boolean;
   /** How the body was written, for edits to name its fields alike. */
@@ -45,6 +47,7 @@ export class GenerateCall implements ClientCall {
     this.preferences = preferencesOf(wire.provider);
     this.providerPaths = wire.provider === undefined ? [] : modelPath?.length === 2 ? [['provider'], ['generateContentRequest', 'provider']] : [['provider']];
     this.size = sizeOf(wire, text);
+    this.searches = wire.tools?.some(isSearch) ? Infinity : 0;
     this.carriesState = holdsEnvelope(text);
     this.words = words;
     this.modelPath = modelPath;

@@ -94,12 +94,16 @@ const functionFields = new Set(['type', 'name', 'description', 'input_schema', '
 
 const builtInFields = new Set(['name', 'cache_control']);
 
+export function isSearch({ type }: WireTool): boolean {
+  return type?.startsWith('web_search_') ?? false;
+}
+
 function decodeTool(tool: WireTool): Tool {
   if (!isFunctionTool(tool)) {
     const { name } = tool;
     const defined = name ? builtIn(tool.type) : undefined;
     if (name && defined) return { type: 'function', name, ...defined, ...decodeMark(tool), ...bag.keep({ ...leftover(tool, builtInFields), ...markLeft(tool) }, ['built-in']) };
-    const kind = tool.type.startsWith('web_search_') ? 'web-search' : tool.type.startsWith('code_execution_') ? 'code-execution' : 'other';
+    const kind = isSearch(tool) ? 'web-search' : tool.type.startsWith('code_execution_') ? 'code-execution' : 'other';
     return { type: 'hosted', protocol: protocolName, kind, value: tool };
   }
   return {

@@ -8,9 +8,9 @@ import type { CanonicalRequest, ClientCall, ClientHeaders, InputSize, Match, Pre
 import { holdsEnvelope } from '../../shared/envelope.ts';
 import { preferencesOf } from '../../shared/provider-object.ts';
 import { badField, checkWire } from '../../shared/wire-check.ts';
-import { decodeRequest } from './decode-request.ts';
+import { decodeRequest, isSearch } from './decode-request.ts';
 import { countWire, isFunctionTool, isKnownBlock, requestWire } from './wire.ts';
-import type { WireBlock, WireRequest, WireResultContent, WireKnownBlock } from './wire.ts';
+import type { WireBlock, WireRequest, WireResultContent, WireKnownBlock, WireTool } from './wire.ts';
 
 /** A call that came in this protocol; `instanceof` tells the upstream side that no foreign request was made to fit. */
 export class MessagesCall implements ClientCall {
@@ -18,6 +18,7 @@ export class MessagesCall implements ClientCall {
   readonly stream: boolean;
   readonly outputLimit: number | undefined;
   readonly size: InputSize;
+  readonly searches: number;
   readonly carriesState: boolean;
   readonly candidates = 1;
   /** This wire always tells the usage. */
@@ -42,6 +43,7 @@ export class MessagesCall implements ClientCall {
     this.preferences = preferencesOf(wire.provider);
     this.namesProvider = wire.provider !== undefined;
     this.size = sizeOf(wire, text);
+    this.searches = wire.tools?.reduce((sum, tool) => sum + searchesOf(tool), 0) ?? 0;
     this.carriesState = holdsEnvelope(text) || hasUnsignedThoughts(wire) || isThoughtlessLoop(wire);
     this.#wire = wire;
     this.#text = text;
@@ -142,6 +144,12 @@ function checkBlocks(blocks: readonly (WireBlock | WireResultContent)[], path: (
       checkBlocks(block.content, () => `${path()}[${index}].content`);
     }
   }
+}
+
+function searchesOf(tool: WireTool): number {
+  if (!isSearch(tool)) return 0;
+  const uses: unknown = 'max_uses' in tool ? tool.max_uses : undefined;
+  return typeof uses === 'number' ? uses : Infinity;
 }
 
 /** Bounds the input from above: media is counted apart from the text it is written in. */

@@ -25,9 +25,13 @@ function hasTools(tool: Fields): boolean {
   return Array.isArray(tool['tools']) && tool['tools'].length > 0;
 }
 
+export function isSearch({ type }: { readonly type?: unknown }): boolean {
+  return String(type).startsWith('web_search');
+}
+
 function decodeHosted(tool: Fields, at: string): Tool {
   const type = String(tool['type']);
-  const kind = type.startsWith('web_search') ? 'web-search' : type === 'code_interpreter' ? 'code-execution' : 'other';
+  const kind = isSearch(tool) ? 'web-search' : type === 'code_interpreter' ? 'code-execution' : 'other';
   return { type: 'hosted', protocol: protocolName, kind, value: tool, at };
 }
 

@@ -10,6 +10,7 @@ import { isObject, type Fields } from '../../shared/vendor-bag.ts';
 import { badField, checkWire } from '../../shared/wire-check.ts';
 import { nativeVendor } from './bag.ts';
 import { decodeRequest } from './decode-request.ts';
+import { isSearch } from './decode-tools.ts';
 import { readItems, readTools, type AssistantItems, type ReadItem, type ReadTool } from './read-items.ts';
 import { isMadeId } from './response-object.ts';
 import { isNativeSeal, sealerOf } from './sealed.ts';
@@ -31,6 +32,7 @@ export class ResponsesCall implements ClientCall {
   readonly usageWanted = true;
   readonly framing = 'events';
   readonly size: InputSize;
+  readonly searches: number;
   readonly preferences: Preferences;
   readonly carriesState: boolean;
   readonly truncates: boolean;
@@ -45,6 +47,7 @@ export class ResponsesCall implements ClientCall {
     this.stream = wire.stream ?? false;
     this.outputLimit = wire.max_output_tokens ?? undefined;
     this.size = sizeOf(items, text);
+    this.searches = read.tools?.some(({ tool }) => isSearch(tool)) ? (wire.max_tool_calls ?? Infinity) : 0;
     this.preferences = preferencesOf(wire.provider);
     this.carriesState = holdsEnvelope(text) || isSealedElsewhere(read) || items.some(isOurThought);
     this.truncates = wire.truncation === 'auto';
