@@ -124,3 +124,26 @@ describe('names', () => {
     }
   });
 });
+
+/** All that comes with a module when it is loaded: files by their paths, packages and Node's own by their names. */
+function loadedWith(path: string, known = new Set<string>()): Set<string> {
+  known.add(path);
+  const { text } = read(path);
+  for (const [, from, bare] of text.matchAll(/(?:^|\n)(?:import|export)\s(?!type\s)[^;]*?from\s+'([^']+)'|(?:^|\n)import\s+'([^']+)'/g)) {
+    const specifier = from ?? bare ?? '';
+    if (!specifier.startsWith('.')) known.add(specifier);
+    else if (!known.has(normalize(join(dirname(path), specifier)))) loadedWith(normalize(join(dirname(path), specifier)), known);
+  }
+  return known;
+}
+
+function packagesOf(path: string): string[] {
+  return [...loadedWith(path)].filter((name) => !name.startsWith('node:') && !name.endsWith('.ts'));
+}
+
+describe('what is loaded', () => {
+  it('the thread that writes the ledger loads no package', () => {
+    expect(loadedWith('plugins/meters/balance/sqlite/worker.ts')).toContain('plugins/meters/balance/records.ts');
+    expect(packagesOf('plugins/meters/balance/sqlite/worker.ts')).toEqual([]);
+  });
+});

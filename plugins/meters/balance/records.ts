@@ -1,7 +1,6 @@
 /** Rows of the tables as the store answers them, whatever database they come from. */
-import { z } from 'zod';
 import type { PendingRow } from './audit.ts';
-import { count, flag, integer, maybe, text, word, type Row } from './rows.ts';
+import { count, flag, integer, maybe, namedTexts, text, texts, word, type Row } from './rows.ts';
 import {
   creditKinds, entryKinds, type AccountRecord, type Balance, type ClaimRecord, type Entry, type KeyRecord, type OwnerRecord, type PendingRecord,
   type Progress, type StoredOutcome, type Totals, type UsageGroup, type UsageRow,
@@ -15,8 +14,6 @@ export function accountOf(row: Row): AccountRecord {
   return { ...balanceOf(row), name: text(row, 'name'), created: count(row, 'created') };
 }
 
-const modelsSchema = z.array(z.string());
-
 /** Of a key, joined with its root and its account. */
 export function keyOf(row: Row): KeyRecord {
   return {
@@ -27,7 +24,7 @@ export function keyOf(row: Row): KeyRecord {
     kind: word(['user', 'operator'])(row, 'kind'),
     account: maybe(row, 'account_name', text),
     spendCap: maybe(row, 'spend_cap', integer),
-    models: maybe(row, 'models', (from, column) => modelsSchema.parse(JSON.parse(text(from, column)))),
+    models: maybe(row, 'models', texts),
     expires: maybe(row, 'expires', count),
     callsPerMinute: maybe(row, 'calls_per_minute', count),
     disabled: flag(row, 'disabled'),
@@ -110,13 +107,10 @@ export function ownerOf(row: Row): OwnerRecord {
   return { owner: text(row, 'owner'), beat: count(row, 'beat'), lease: count(row, 'lease'), pending: count(row, 'pending') };
 }
 
-const headersSchema = z.record(z.string(), z.string());
-
 function outcomeOf(row: Row): StoredOutcome | undefined {
   const { body } = row;
   if (!(body instanceof Uint8Array)) return undefined;
-  const headers = headersSchema.parse(JSON.parse(text(row, 'headers')));
-  return { status: count(row, 'status'), headers, body: new Uint8Array(body), whole: flag(row, 'whole') };
+  return { status: count(row, 'status'), headers: namedTexts(row, 'headers'), body: new Uint8Array(body), whole: flag(row, 'whole') };
 }
 
 export function claimOf(row: Row): ClaimRecord {
