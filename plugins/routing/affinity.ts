@@ -36,7 +36,8 @@ export const affinity = definePlugin({
   name: 'affinity',
   options,
   apply({ hooks, resource }, { from, keep, most }) {
-    let homes = new LRUCache<string, Home>({ max: most, ttl: keep * 1000, perf: { now: () => Date.now() } });
+    // Bounded by a size and not a count, whose room is laid out beforehand: 2 MB that most gateways have no use for.
+    let homes = new LRUCache<string, Home>({ maxSize: most, sizeCalculation: () => 1, ttl: keep * 1000, perf: { now: () => Date.now() } });
     hooks.ready.tapPromise('affinity', async () => {
       homes = await resource('affinity', { from, keep, most }, () => homes, () => undefined);
     });
