@@ -4,6 +4,7 @@
  */
 import cluster from 'node:cluster';
 import { flushCompileCache } from 'node:module';
+import { setFlagsFromString } from 'node:v8';
 import { Command as Program } from 'commander';
 import { destination, pino, type Logger } from 'pino';
 import { banner, isFirstStart } from './banner.ts';
@@ -25,6 +26,11 @@ const gathered = { minLength: 8192, periodicFlush: 100 };
 
 function createLogger(): Logger {
   return pino({ level: process.env['TOLLGATE_LOG'] ?? 'info', base: null, errorKey: 'error' }, destination({ dest: 2, sync: false, ...gathered }));
+}
+
+/** Lets V8 make fast what runs often, which the entry told it not to while the gateway is loaded. */
+function optimise(): void {
+  for (const flag of ['--opt', '--maglev']) setFlagsFromString(flag);
 }
 
 async function start(): Promise<void> {
@@ -60,6 +66,7 @@ async function start(): Promise<void> {
   if (speaks) print(banner(service.first, service.url, { first, milliseconds: performance.now() - began }));
   else logger.info({ worker: Number(process.env['TOLLGATE_WORKER']) }, 'a worker is ready');
   tellReady();
+  optimise();
   flushCompileCache();
   releaseSoon();
 }
@@ -97,6 +104,7 @@ function addVerb(program: Program, command: Command, gateway: Gateway): void {
   for (const { flags, description } of command.options ?? []) leaf.option(flags, description);
   leaf.action(async () => {
     const { json, ...options } = leaf.opts<Record<string, string | boolean | undefined>>();
+    optimise();
     try {
       const result = await command.run(leaf.args, options);
       print(json ? JSON.stringify(result.json) : result.text);
