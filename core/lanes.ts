@@ -239,6 +239,9 @@ function decodeReply(protocol: Protocol, { call, attempt }: Routed, text: string
   }
 }
 
+/** Keeps every byte: without this a mark of the byte order would be taken off. */
+const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
+
 /** A body as text; bounded, since a vendor's length is nothing to trust. */
 export async function readText({ body }: UpstreamResponse, limit = longestReply): Promise<string> {
   const chunks: Uint8Array[] = [];
@@ -248,7 +251,8 @@ export async function readText({ body }: UpstreamResponse, limit = longestReply)
     if (length > limit) throw new GatewayError('upstream_failed', 'The provider sent a longer reply than the gateway accepts.');
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString('utf8');
+  const [only] = chunks;
+  return utf8.decode(only && chunks.length === 1 ? only : Buffer.concat(chunks));
 }
 
 function cutShort(): GatewayError {
