@@ -30,7 +30,8 @@ const wording: Readonly<Record<ErrorCode, Words>> = {
   client_gone: { type: 'server_error', code: 'client_gone' },
   internal: { type: 'server_error', code: 'internal_error' },
   upstream_failed: { type: 'server_error', code: 'upstream_error' },
-  upstream_overloaded: { type: 'server_error', code: 'overloaded' },
+  // The word by which Codex knows that coming again at once is no use.
+  upstream_overloaded: { type: 'server_error', code: 'server_is_overloaded' },
   ledger_unavailable: { type: 'server_error', code: 'service_unavailable' },
   overloaded: { type: 'server_error', code: 'service_unavailable' },
   shutting_down: { type: 'server_error', code: 'service_unavailable' },

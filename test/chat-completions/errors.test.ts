@@ -14,7 +14,7 @@ describe('our errors in the words of the family', () => {
     ['rate_limited', 429, 'requests', 'rate_limit_exceeded'],
     ['internal', 500, 'server_error', 'internal_error'],
     ['upstream_failed', 502, 'server_error', 'upstream_error'],
-    ['upstream_overloaded', 503, 'server_error', 'overloaded'],
+    ['upstream_overloaded', 503, 'server_error', 'server_is_overloaded'],
     ['timeout', 504, 'server_error', 'timeout'],
   ] as const)('%s', (code, status, type, word) => {
     expect(encodeError(new GatewayError(code, 'Why.'))).toEqual({ status, body: { error: { message: 'Why.', type, param: null, code: word } } });

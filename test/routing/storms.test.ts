@@ -1,57 +1,172 @@
-/** How often today's clients come again, with their own settings, after each way a call can fail: once where that cannot help. */
+/** How often today's clients come again, SDKs with their own settings and coding agents, after each way a call can fail: no oftener than can help. */
 import Anthropic from '@anthropic-ai/sdk';
+import { GoogleGenAI } from '@google/genai';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { apiKeyHeader } from '../../plugins/auth/api-key-header.ts';
 import { bearer } from '../../plugins/auth/bearer.ts';
+import { googleApiKey } from '../../plugins/auth/google-api-key.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import { rateLimits } from '../../plugins/operations/rate-limits.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
+import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
 import { responses } from '../../plugins/protocols/responses/index.ts';
 import { health } from '../../plugins/routing/health.ts';
+import { agents } from '../support/agents.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
+import { until } from '../support/operated.ts';
+import { startScriptedVendor, type Conduct, type ScriptedVendor } from '../support/scripted-vendor.ts';
 import { station } from '../support/station.ts';
 
+const usage = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 };
+const chunk = (delta: object, finish: string | null = null): string => `data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta, finish_reason: finish }], ...(finish ? { usage } : {}) })}\n\n`;
+const whole = JSON.stringify({ id: 'c1', object: 'chat.completion', created: 1, model: 'm', choices: [{ index: 0, message: { role: 'assistant', content: 'one' }, finish_reason: 'stop' }], usage });
+
+const well: Conduct = (response, _, body) => {
+  if (!body.includes('"stream":true')) return void response.writeHead(200, { 'content-type': 'application/json' }).end(whole);
+  response.writeHead(200, { 'content-type': 'text/event-stream' }).end(`${chunk({ role: 'assistant', content: 'one' })}${chunk({}, 'stop')}data: [DONE]\n\n`);
+};
+const down: Conduct = (response) => void response.writeHead(500).end();
+/** Streams break off after they have begun; whole replies go well. */
+const cut: Conduct = (response, request, body) => {
+  if (!body.includes('"stream":true')) return well(response, request, body);
+  response.writeHead(200, { 'content-type': 'text/event-stream' }).write(chunk({ role: 'assistant', content: 'one' }));
+  setTimeout(() => response.socket?.resetAndDestroy(), 20);
+};
+/** Has had enough, once of each client. */
+function full(): Conduct {
+  const asked = new Set<string>();
+  return (...call) => {
+    const [client = ''] = /"from [^"]+"/.exec(call[2]) ?? [];
+    if (asked.has(client)) return well(...call);
+    asked.add(client);
+    call[0].writeHead(429, { 'retry-after': '1' }).end('{"error":{"message":"slow down","code":"rate_limit_exceeded"}}');
+  };
+}
+
 let vendor: ScriptedVendor;
-let gateway: TestGateway;
-const keys = new Map<string, string>();
+/** Two providers that share the vendor's fate; one alone; and one whose keys may make one call a second. */
+let houses: Record<'two' | 'one' | 'limited', TestGateway>;
+
+async function house(names: readonly string[], plugins: readonly ReturnType<typeof rateLimits>[] = []): Promise<TestGateway> {
+  const stations = names.map((name) => station({ name, endpoints: { 'chat-completions': `${vendor.origin}/v1/chat/completions` } }));
+  return startGateway({
+    plugins: [bearer(), apiKeyHeader(), googleApiKey(), chatCompletions(), responses(), messages(), generateContent(), ...stations, health(), balance({ firstCredit: '0' }), ...plugins],
+  });
+}
+
+/** A key of its own for each client, so that its calls can be told from the others'. */
+async function keyOf(gateway: TestGateway, client: Client, account: Account): Promise<string> {
+  if (account === 'nobody') return `sk-nobody-${clients.indexOf(client)}`;
+  const made: unknown = await gateway.verb('keys create', [], { account, ...(account === 'rich' ? { credit: '5' } : {}) });
+  return typeof made === 'object' && made && 'key' in made ? String(made.key) : '';
+}
+
+function endsWith(gateway: TestGateway, key: string): number {
+  return gateway.ends.filter(({ exchange }) => Object.values(exchange.headers).some((value) => String(value).includes(key))).length;
+}
 
 beforeAll(async () => {
-  vendor = await startScriptedVendor((response) => void response.writeHead(500).end());
-  const endpoints = { 'chat-completions': `${vendor.origin}/v1/chat/completions` };
-  gateway = await startGateway({
-    plugins: [
-      bearer(), apiKeyHeader(), chatCompletions(), responses(), messages(), station({ name: 'one', endpoints }), station({ name: 'two', endpoints }),
-      health(), balance({ firstCredit: '0' }), rateLimits({ perAccount: { requests: 1000 }, window: 2 }),
-    ],
-  });
-  for (const [account, credit] of [['rich', '5'], ['poor', '']] as const) {
-    const made: unknown = await gateway.verb('keys create', [], { account, ...(credit ? { credit } : {}) });
-    keys.set(account, typeof made === 'object' && made && 'key' in made ? String(made.key) : '');
-  }
-  keys.set('nobody', 'sk-nobody');
+  vendor = await startScriptedVendor(well);
+  const [two, one, limited] = await Promise.all([house(['first', 'second']), house(['only']), house(['only'], [rateLimits({ perKey: { requests: 1 }, window: 1 })])]);
+  houses = { two, one, limited };
 });
 afterAll(async () => {
-  await gateway.close();
+  await Promise.all(Object.values(houses).map((gateway) => gateway.close()));
   await vendor.close();
 });
 
-const ask: Readonly<Record<string, (key: string) => Promise<unknown>>> = {
-  'chat-completions': (key) => new OpenAI({ apiKey: key, baseURL: `${gateway.url}/v1` }).chat.completions.create({ model: 'house/model', messages: [{ role: 'user', content: 'Hi' }] }),
-  responses: (key) => new OpenAI({ apiKey: key, baseURL: `${gateway.url}/v1` }).responses.create({ model: 'house/model', input: 'Hi' }),
-  messages: (key) => new Anthropic({ apiKey: key, baseURL: `${gateway.url}/alpha` }).messages.create({ model: 'house/model', max_tokens: 20, messages: [{ role: 'user', content: 'Hi' }] }),
+const model = 'house/model';
+
+type Account = 'rich' | 'poor' | 'nobody';
+
+/** A client's one call for its user, who says `content`; the answer is whether it got its reply. */
+type Action = (gateway: TestGateway, key: string, content: string, stream: boolean) => Promise<boolean>;
+
+async function heardAll(events: AsyncIterable<unknown>): Promise<boolean> {
+  for await (const event of events) if (JSON.stringify(event).includes('"response.failed"')) return false;
+  return true;
+}
+
+function agent(name: keyof typeof agents, path: (stream: boolean) => string, body: (content: string, stream: boolean) => object, headers: (key: string) => Record<string, string>): Action {
+  return ({ url }, key, content) =>
+    agents[name](async (stream) => {
+      const response = await fetch(url + path(stream), { method: 'POST', headers: headers(key), body: JSON.stringify(body(content, stream)) });
+      return { status: response.status, headers: response.headers, text: await response.text() };
+    });
+}
+
+const actions = {
+  'openai, chat-completions': async ({ url }, apiKey, content, stream) => {
+    const sdk = new OpenAI({ apiKey, baseURL: `${url}/v1` });
+    const body = { model, messages: [{ role: 'user' as const, content }] };
+    return stream ? heardAll(await sdk.chat.completions.create({ ...body, stream })) : Boolean(await sdk.chat.completions.create(body));
+  },
+  'openai, responses': async ({ url }, apiKey, content, stream) => {
+    const sdk = new OpenAI({ apiKey, baseURL: `${url}/v1` });
+    return stream ? heardAll(await sdk.responses.create({ model, input: content, stream })) : Boolean(await sdk.responses.create({ model, input: content }));
+  },
+  '@anthropic-ai/sdk': async ({ url }, apiKey, content, stream) => {
+    const sdk = new Anthropic({ apiKey, baseURL: `${url}/alpha` });
+    const body = { model, max_tokens: 20, messages: [{ role: 'user' as const, content }] };
+    return stream ? heardAll(await sdk.messages.create({ ...body, stream })) : Boolean(await sdk.messages.create(body));
+  },
+  '@google/genai': async ({ url }, apiKey, content, stream) => {
+    const sdk = new GoogleGenAI({ apiKey, httpOptions: { baseUrl: `${url}/beta` } });
+    return stream ? heardAll(await sdk.models.generateContentStream({ model, contents: content })) : Boolean(await sdk.models.generateContent({ model, contents: content }));
+  },
+  Codex: agent('Codex', () => '/v1/responses', (content, stream) => ({ model, input: content, stream }), (key) => ({ authorization: `Bearer ${key}` })),
+  'Claude Code': agent('Claude Code', () => '/alpha/v1/messages?beta=true', (content, stream) => ({ model, max_tokens: 20, messages: [{ role: 'user', content }], stream }), (key) => ({ 'x-api-key': key, 'anthropic-version': '2023-06-01' })),
+  'Gemini CLI': agent('Gemini CLI', () => `/beta/v1beta/models/${model}:streamGenerateContent?alt=sse`, (content) => ({ contents: [{ parts: [{ text: content }] }] }), (key) => ({ 'x-goog-api-key': key })),
+} as const satisfies Record<string, Action>;
+
+type Client = keyof typeof actions;
+/** How often a client comes: alike for all, but for those named. */
+type Often = Partial<Record<Client, number>> & { readonly all: number };
+
+interface Failure {
+  readonly at: 'two' | 'one' | 'limited';
+  readonly as?: Account;
+  readonly vendor?: () => Conduct;
+  /** POSTs at the gateway for one action, and of each at the vendor. */
+  readonly posts: Often;
+  readonly reached: number;
+  /** Whose user has the reply in the end. */
+  readonly answered?: readonly Client[];
+  readonly stream?: true;
+}
+
+const clients = Object.keys(actions).filter((name): name is Client => name in actions);
+/** It never comes again on its own. */
+const patient = clients.filter((name) => name !== '@google/genai');
+
+const failures: Readonly<Record<string, Failure>> = {
+  // Codex believes in no key being wrong; nobody is asked for it.
+  'a bad key': { at: 'two', as: 'nobody', posts: { all: 1, Codex: 6 }, reached: 0 },
+  'an empty account': { at: 'two', as: 'poor', posts: { all: 1 }, reached: 0 },
+  'a key that has made its calls': { at: 'limited', posts: { all: 2, '@google/genai': 1 }, reached: 0, answered: patient },
+  'a vendor that has had enough': { at: 'one', vendor: full, posts: { all: 2, '@google/genai': 1 }, reached: 1, answered: patient },
+  // Neither Codex nor Gemini CLI knows of the header; Codex stops after its first five at what the body says.
+  'vendors that are all down': { at: 'two', vendor: () => down, posts: { all: 1, Codex: 5, 'Gemini CLI': 4 }, reached: 2 },
+  'a vendor that is down, and no other': { at: 'one', vendor: () => down, posts: { all: 1, Codex: 5, 'Gemini CLI': 4 }, reached: 1 },
+  'a stream that breaks off': { at: 'one', vendor: () => cut, stream: true, posts: { all: 1, Codex: 6, 'Claude Code': 2, 'Gemini CLI': 4 }, reached: 1, answered: ['Claude Code'] },
 };
 
-describe.each(Object.entries(ask))('an SDK of %s', (family, call) => {
-  it.each([
-    ['a bad key', 'nobody', 401],
-    ['an empty account', 'poor', family === 'responses' ? 429 : 402],
-    ['vendors that are all down', 'rich', family === 'messages' ? 529 : 503],
-  ])('comes once to %s', async (_, account, status) => {
-    const before = gateway.ends.length;
-    await expect(call(keys.get(account) ?? '')).rejects.toMatchObject({ status });
-    expect((await gateway.ended(before + 1)).length - before).toBe(1);
+describe.each(Object.entries(failures))('%s', (_, { at, as = 'rich', vendor: conduct = () => well, posts, reached, answered = [], stream = false }) => {
+  beforeAll(() => vendor.conduct(conduct()));
+
+  it.concurrent.each(clients)('has %s come no oftener than can help', { timeout: 60_000 }, async (client) => {
+    const gateway = houses[at];
+    const key = await keyOf(gateway, client, as);
+    if (at === 'limited') await actions['openai, responses'](gateway, key, 'before', false);
+    const before = endsWith(gateway, key);
+    const arrived = (): number => vendor.bodies.filter((body) => body.includes(`"from ${client}"`)).length;
+    const arrivedBefore = arrived();
+    const isAnswered = await actions[client](gateway, key, `from ${client}`, stream).catch(() => false);
+    const count = posts[client] ?? posts.all;
+    await until(() => endsWith(gateway, key) - before >= count);
+    expect([endsWith(gateway, key) - before, isAnswered]).toEqual([count, answered.includes(client)]);
+    expect(arrived() - arrivedBefore).toBeLessThanOrEqual(count * reached + Number(isAnswered));
   });
 });

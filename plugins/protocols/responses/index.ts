@@ -1,6 +1,6 @@
 /** The responses protocol: its client side, its upstream side, and its count of tokens. */
 import { z } from 'zod';
-import { definePlugin, type ErrorReply, type GatewayError, type Operation, type Protocol } from '../../../core/index.ts';
+import { definePlugin, GatewayError, type ErrorReply, type Operation, type Protocol } from '../../../core/index.ts';
 import { decodeError, encodeError } from '../../shared/openai-error.ts';
 import { openaiHeaders } from '../../shared/openai-fields.ts';
 import { protocolName } from './bag.ts';
@@ -36,10 +36,15 @@ const fieldNames = {
   '.opaque': 'encrypted_content',
 };
 
-/** Clients of this family stop at 429 with the code `insufficient_quota`, and at no other form of an empty account. */
+/**
+ * Codex stops at 429 with the code `insufficient_quota`, and at no other form of an empty account; to a vendor that
+ * failed it comes thirty times, but for 503 with `server_is_overloaded`, where it stops after five.
+ */
 function encodeRefusal(error: GatewayError): ErrorReply {
+  const { code, message, details } = error;
+  if (code === 'upstream_failed' || code === 'timeout') return encodeError(new GatewayError('upstream_overloaded', message, details));
   const { status, body } = encodeError(error);
-  return { status: error.code === 'out_of_balance' ? 429 : status, body };
+  return { status: code === 'out_of_balance' ? 429 : status, body };
 }
 
 export function protocolWith(assistantItems: AssistantItems): Protocol {

@@ -1,0 +1,71 @@
+/**
+ * How coding agents come again, as was seen of them: as often and for the same reasons, without most of their pauses.
+ * Codex looks at bodies and hardly at headers, Claude Code does what `x-should-retry` says, Gemini CLI knows neither.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+
+export interface Heard {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+/** One POST of what the user wants; `stream` is how it is asked for. */
+export type Post = (stream: boolean) => Promise<Heard>;
+
+/** The answer is whether it got its reply. */
+export type Agent = (post: Post) => Promise<boolean>;
+
+function codeOf(text: string): string | undefined {
+  return /"code":\s*"(\w+)"/.exec(text)?.[1];
+}
+
+/** Waits as long as it was told to, for a second at most. */
+async function pause({ headers }: Heard): Promise<void> {
+  await sleep(Math.min(1, Number(headers.get('retry-after') ?? 0)) * 1000);
+}
+
+/** What it shows to its user at once: everything else it tries again. */
+const fatal = new Set(['context_length_exceeded', 'insufficient_quota', 'server_is_overloaded', 'slow_down']);
+
+/** Five requests while the status is of the 5xx, and that six times. */
+const codex: Agent = async (post) => {
+  for (let turn = 0; turn < 6; turn += 1) {
+    let heard = await post(true);
+    for (let again = 0; again < 4 && heard.status >= 500; again += 1) heard = await post(true);
+    const { status, headers, text } = heard;
+    if (status === 200 && text.includes('"type":"response.completed"')) return true;
+    if (status === 400 || fatal.has(codeOf(text) ?? '') || (status === 429 && headers.get('x-should-retry') === 'false')) return false;
+    await pause(heard);
+  }
+  return false;
+};
+
+/** Ten retries, as its SDK decides; a stream that tells its own error is asked for once more, as a whole. */
+const claudeCode: Agent = async (post) => {
+  let stream = true;
+  for (let turn = 0; turn < 11; turn += 1) {
+    const heard = await post(stream);
+    const { status, headers, text } = heard;
+    const isBroken = stream && !text.includes('event: message_stop');
+    if (status === 200 && !isBroken) return true;
+    if (status === 200 && text.includes('event: error')) stream = false;
+    const mayAgain = status === 200 || status === 401 || status === 408 || status === 409 || status === 429 || status >= 500;
+    if (headers.get('x-should-retry') === 'false' || !mayAgain) return false;
+    await pause(heard);
+  }
+  return false;
+};
+
+/** Four times in all, also where a stream ends without its last word. */
+const geminiCli: Agent = async (post) => {
+  for (let turn = 0; turn < 4; turn += 1) {
+    const heard = await post(true);
+    if (heard.status === 200 && heard.text.includes('"finishReason"')) return true;
+    if (heard.status !== 200 && heard.status !== 429 && heard.status < 500) return false;
+    await pause(heard);
+  }
+  return false;
+};
+
+export const agents = { Codex: codex, 'Claude Code': claudeCode, 'Gemini CLI': geminiCli } as const;
