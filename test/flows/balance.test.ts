@@ -1,6 +1,8 @@
 /** Prepaid: the balance on its three addresses, what happens when it runs short, and that it is never overrun. */
 import OpenAI from 'openai';
 import { afterEach, describe, expect, it } from 'vitest';
+import { createSecret } from '../../plugins/shared/secret.ts';
+import { troubledStore } from '../balance/troubles.ts';
 import { openHouse, type House } from '../support/house.ts';
 
 const model = 'openai/gpt-4o-mini';
@@ -35,6 +37,29 @@ describe('the balance endpoint', () => {
     await ask();
     await gateway.verb('keys disable', [key.slice(-4)]);
     await expect.poll(async () => (await fetch(`${gateway.url}/v1/user/balance`, { headers: { authorization: `Bearer ${key}` } })).status, { timeout: 10_000 }).toBe(401);
+  });
+
+  it('is told of as internal error at each address while the ledger is down, though its key was known a moment ago, and answers again', { timeout: 60_000 }, async () => {
+    const ledger = await troubledStore('silent');
+    house = await openHouse({ ledger: { store: ledger.options } });
+    const { gateway, key, balance: ask } = house;
+    const addresses = ['/v1/user/balance', '/alpha/user/balance', '/beta/user/balance'];
+    const all = (secret: string) => Promise.all(addresses.map(async (path) => {
+      const response = await fetch(gateway.url + path, { headers: { authorization: `Bearer ${secret}` } });
+      return [response.status, await response.json()];
+    }));
+    await ask();
+    await ledger.begin();
+    const down = [500, { error: 'internal error', is_active: false }];
+    expect(await all(key)).toEqual([down, down, down]);
+    expect(await all(createSecret())).toEqual([down, down, down]);
+    const junk = [401, { error: 'unauthenticated', is_active: false }];
+    expect(await all('sk-junk')).toEqual([junk, junk, junk]);
+    await ledger.end();
+    await expect.poll(async () => (await all(key)).map(([status]) => status), { timeout: 20_000 }).toEqual([200, 200, 200]);
+    await house.close();
+    house = undefined;
+    await ledger.close();
   });
 
   it('has total minus used as balance, to the last digit shown', async () => {

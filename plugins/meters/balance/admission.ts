@@ -84,5 +84,5 @@ export function outOfBalance(quotes: readonly Quote[], { account, key }: Princip
 
 /** The refusal of a call that is one too many for its key. */
 export function tooOften({ key }: Principal, { rate, wait }: Extract<Reserved, { status: 'limited' }>): GatewayError {
-  return new GatewayError('rate_limited', `The API key ${key} may make ${rate} calls a minute, and has.`, { retryAfter: Math.max(1, Math.ceil(wait / 1000)) });
+  return new GatewayError('rate_limited', `The API key ${key} may make ${rate} ${rate === 1 ? 'call' : 'calls'} a minute, and has.`, { retryAfter: Math.max(1, Math.ceil(wait / 1000)) });
 }

@@ -1,0 +1,172 @@
+/** What a key may not do is refused at every family's address, in its own words, before any vendor is asked. */
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { apiKeyHeader } from '../../plugins/auth/api-key-header.ts';
+import { bearer } from '../../plugins/auth/bearer.ts';
+import { googleApiKey } from '../../plugins/auth/google-api-key.ts';
+import { balance } from '../../plugins/meters/balance/index.ts';
+import { issueKey, type KeyOrder } from '../../plugins/meters/balance/keys.ts';
+import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
+import type { Store } from '../../plugins/meters/balance/store.ts';
+import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
+import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
+import { images } from '../../plugins/protocols/images/index.ts';
+import { messages } from '../../plugins/protocols/messages/index.ts';
+import { responses } from '../../plugins/protocols/responses/index.ts';
+import { demo } from '../../plugins/providers/demo.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+
+let gateway: TestGateway;
+let store: Store;
+beforeAll(async () => {
+  gateway = await startGateway({
+    plugins: [bearer(), apiKeyHeader(), googleApiKey(), chatCompletions(), responses(), messages(), generateContent(), images(), demo({ pace: 1 }), balance({ firstCredit: '0' })],
+  });
+  store = await openSqlite({ file: join(gateway.dataFolder, 'ledger.db') });
+  await store.createAccount({ name: 'tester', at: 1 });
+  await store.credit({ account: 'tester', amount: 5_000_000_000n, kind: 'top-up', reference: undefined, at: 1 });
+});
+afterAll(async () => {
+  await store.close();
+  await gateway.close();
+});
+
+const user = [{ role: 'user', content: 'Hello!' }];
+
+interface Family {
+  readonly path: string;
+  readonly body: object;
+  /** How its clients show their key. */
+  readonly credential: (key: string) => Record<string, string>;
+}
+
+const bearing = (key: string): Record<string, string> => ({ authorization: `Bearer ${key}` });
+
+const families: Readonly<Record<string, Family>> = {
+  'chat-completions': { path: '/v1/chat/completions', body: { model: 'demo/echo', max_tokens: 20, messages: user }, credential: bearing },
+  responses: { path: '/v1/responses', body: { model: 'demo/echo', max_output_tokens: 20, input: 'Hello!' }, credential: bearing },
+  messages: {
+    path: '/alpha/v1/messages', body: { model: 'demo/echo', max_tokens: 20, messages: user },
+    credential: (key) => ({ 'x-api-key': key, 'anthropic-version': '2023-06-01' }),
+  },
+  'generate-content': {
+    path: '/beta/v1beta/models/demo/echo:generateContent', body: { contents: [{ role: 'user', parts: [{ text: 'Hello!' }] }] },
+    credential: (key) => ({ 'x-goog-api-key': key }),
+  },
+  images: { path: '/v1/images/generations', body: { model: 'demo/paint', prompt: 'A lighthouse', quality: 'low', size: '512x512' }, credential: bearing },
+};
+
+async function newKey(limits: Partial<KeyOrder> = {}): Promise<{ readonly secret: string; readonly id: string }> {
+  const made = await issueKey(store, { name: '', account: 'tester', ...limits });
+  if (!made) throw new Error('there is no such account');
+  return made;
+}
+
+interface Told {
+  readonly status: number;
+  readonly retry: string | null;
+  readonly after: string | null;
+  readonly body: unknown;
+}
+
+async function call(family: string, key: string): Promise<Told> {
+  const { path, body, credential } = families[family] ?? { path: '', body: {}, credential: bearing };
+  const response = await fetch(gateway.url + path, { method: 'POST', headers: { 'content-type': 'application/json', ...credential(key) }, body: JSON.stringify(body) });
+  return { status: response.status, retry: response.headers.get('x-should-retry'), after: response.headers.get('retry-after'), body: await response.json() };
+}
+
+type Shape = 'openai' | 'messages' | 'generate-content';
+
+function shapeOf(family: string): Shape {
+  return family === 'messages' || family === 'generate-content' ? family : 'openai';
+}
+
+/** An error's status, and what its body says of it in each shape. */
+interface Refusal {
+  readonly status: number;
+  readonly message: RegExp;
+  readonly openai: { readonly type: string; readonly code: string; readonly param: string | null };
+  readonly messages: string;
+  readonly 'generate-content': { readonly status: string; readonly reason: string };
+}
+
+function bodyOf(family: string, refusal: Refusal): object {
+  const message = expect.stringMatching(refusal.message);
+  switch (shapeOf(family)) {
+    case 'openai': return { error: { message, ...refusal.openai } };
+    case 'messages': return { type: 'error', error: { type: refusal.messages, message }, request_id: expect.stringMatching(/^[\w-]{36}$/) };
+    case 'generate-content': {
+      const { status, reason } = refusal['generate-content'];
+      return { error: { code: refusal.status, message, status, details: expect.arrayContaining([expect.objectContaining({ reason })]) } };
+    }
+  }
+}
+
+const refusals = {
+  spent: {
+    status: 402, message: /the key \w{16} has 0\.000000001 USD left to spend/,
+    openai: { type: 'insufficient_quota', code: 'insufficient_quota', param: null }, messages: 'billing_error',
+    'generate-content': { status: 'FAILED_PRECONDITION', reason: 'OUT_OF_BALANCE' },
+  },
+  barred: {
+    status: 403, message: /may not call this model; it may call openai\/\*/,
+    openai: { type: 'invalid_request_error', code: 'permission_denied', param: 'model' }, messages: 'permission_error',
+    'generate-content': { status: 'PERMISSION_DENIED', reason: 'FORBIDDEN' },
+  },
+  expired: {
+    status: 401, message: /expired at 2026-01-01T00:00:00\.000Z/,
+    openai: { type: 'invalid_request_error', code: 'invalid_api_key', param: null }, messages: 'authentication_error',
+    'generate-content': { status: 'UNAUTHENTICATED', reason: 'API_KEY_INVALID' },
+  },
+  disabled: {
+    status: 401, message: /is disabled/,
+    openai: { type: 'invalid_request_error', code: 'invalid_api_key', param: null }, messages: 'authentication_error',
+    'generate-content': { status: 'UNAUTHENTICATED', reason: 'API_KEY_INVALID' },
+  },
+  tooOften: {
+    status: 429, message: /may make 1 call a minute, and has/,
+    openai: { type: 'requests', code: 'rate_limit_exceeded', param: null }, messages: 'rate_limit_error',
+    'generate-content': { status: 'RESOURCE_EXHAUSTED', reason: 'RATE_LIMITED' },
+  },
+} as const satisfies Record<string, Refusal>;
+
+describe.each(Object.keys(families))('a key at the address of %s', (family) => {
+  const never = { retry: 'false', after: null };
+
+  it('that has spent its cap is refused, as an account is that has nothing left', async () => {
+    const { secret } = await newKey({ spendCap: 1n });
+    // The responses API has no status of its own for it.
+    const status = family === 'responses' ? 429 : 402;
+    expect(await call(family, secret)).toEqual({ status, ...never, body: bodyOf(family, refusals.spent) });
+  });
+
+  it('that may not call the model is refused, and told which it may', async () => {
+    const { secret } = await newKey({ models: ['openai/*'] });
+    expect(await call(family, secret)).toEqual({ status: 403, ...never, body: bodyOf(family, refusals.barred) });
+  });
+
+  it('whose time is over is refused', async () => {
+    const { secret } = await newKey({ expires: Date.UTC(2026, 0, 1) });
+    expect(await call(family, secret)).toEqual({ status: 401, ...never, body: bodyOf(family, refusals.expired) });
+  });
+
+  it('that is disabled is refused', async () => {
+    const { secret, id } = await newKey();
+    await store.changeKey({ id, changes: { disabled: true } });
+    expect(await call(family, secret)).toEqual({ status: 401, ...never, body: bodyOf(family, refusals.disabled) });
+  });
+
+  it('that calls more often than it may is told when to come again', async () => {
+    const { secret } = await newKey({ callsPerMinute: 1 });
+    expect((await call(family, secret)).status).toBe(200);
+    const refused = await call(family, secret);
+    expect(refused).toEqual({ status: 429, retry: null, after: expect.stringMatching(/^[1-6]?\d$/), body: bodyOf(family, refusals.tooOften) });
+  });
+});
+
+it('none of these cost anything, and each reservation has ended', async () => {
+  const calls = Object.keys(families).length;
+  await gateway.ended(calls * 6);
+  expect(await store.audit()).toMatchObject({ ok: true, pending: 0, findings: [] });
+  expect(await store.usage({ by: ['account'] })).toMatchObject([{ account: 'tester', calls }]);
+});
