@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { GatewayError, type Workers } from '../../core/index.ts';
 import { health } from '../../plugins/routing/health.ts';
+import { RetryBudget } from '../../plugins/routing/health/retry-budget.ts';
 import { keys } from '../../plugins/routing/keys.ts';
 import { targetAt, Traffic, type Outcome, type Vendor } from '../support/traffic.ts';
 
@@ -196,6 +197,16 @@ describe('retries at a vendor that fails now and then', () => {
     });
     expect(sent(outcomes)).toBeGreaterThan(520);
     expect(sent(outcomes)).toBeLessThanOrEqual(610);
+  });
+
+  it.each([[0.2, 20], [0.5, 50]])('are the share the operator states (%d), in each ten seconds, and never fewer than ten', (share, allowed) => {
+    const budget = new RetryBudget(share);
+    const granted = (tries: number): number => Array.from({ length: tries }, () => budget.take()).filter(Boolean).length;
+    expect(granted(50)).toBe(10);
+    for (let call = 0; call < 100; call += 1) budget.noteFirst();
+    expect(granted(200)).toBe(allowed - 10);
+    vi.advanceTimersByTime(10_000);
+    expect(granted(50)).toBe(10);
   });
 
   it('are free where the other target does well', async () => {

@@ -15,7 +15,7 @@ import { preferences } from '../../plugins/routing/preferences.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { startReplayingVendor, type ReplayingVendor } from '../support/replaying-vendor.ts';
 import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
-import { station } from '../support/station.ts';
+import { openDoors, station } from '../support/station.ts';
 
 let vendor: ReplayingVendor;
 /** Refuses everything, until it is told otherwise. */
@@ -159,6 +159,26 @@ describe('a fallback to another model', () => {
     expect(told).toMatchObject({ not_granted: [{ provider: 'anthropic-like', model: 'other/dear' }], attempts: [{ provider: 'down' }, { model: 'other/claude' }] });
   });
 
+  it('goes to one that costs more where the operator has the dearest reserved for, and what it cost is charged', async () => {
+    const endpoints = { messages: `${vendor.origin}/v1/messages` };
+    const generous = await startGateway({
+      plugins: [
+        openDoors(), chatCompletions(), messages(), balance({ firstCredit: '0', reserve: 'dearest' }), preferences(),
+        station({ name: 'down', endpoints: { 'chat-completions': `${down.origin}/v1/chat/completions` }, models: [{ id: 'house/broken', price: { input: '4', output: '8' } }] }),
+        station({ name: 'anthropic-like', endpoints, models: [{ id: 'other/dear', price: { input: '40', output: '80' } }] }),
+      ],
+    });
+    await generous.verb('accounts create', ['tester']);
+    await generous.verb('credit add', ['tester', '5']);
+    const body = { model: 'house/broken', messages: [{ role: 'user', content: 'Hi' }], provider: { fallback: ['other/dear'] } };
+    const response = await fetch(`${generous.url}/v1/chat/completions`, { method: 'POST', body: JSON.stringify(body) });
+    expect(await response.json()).toMatchObject({ model: 'other/dear' });
+    const { input = 0, output = 0 } = Object((await generous.ended(1))[0]).charge.usage;
+    expect(generous.ends[0]).toMatchObject({ outcome: 'completed', charge: { basis: 'usage', cost: BigInt(input * 40_000 + output * 80_000) } });
+    expect(await generous.verb('audit')).toMatchObject({ ok: true, pending: 0 });
+    await generous.close();
+  });
+
   it('takes an alias by the model it stands for', async () => {
     expect(await (await ask(undefined, { model: 'house/fast' })).json()).toMatchObject({ model: 'house/model' });
   });
@@ -179,7 +199,7 @@ describe('the lookup of a call', () => {
       id: response.headers.get('x-request-id'), object: 'call', protocol: 'chat-completions', model: 'house/broken', answered_by: 'other/claude', provider: 'anthropic-like',
       outcome: 'completed', error: null, cost_basis: 'usage', losses: [{ path: 'seed' }],
       attempts: [
-        { number: 1, provider: 'down', model: 'house/broken', outcome: 'upstream_overloaded', status: 503, sent: true, cost: '0', losses: [] },
+        { number: 1, provider: 'down', model: 'house/broken', outcome: 'upstream_overloaded', status: 503, sent: true, cost: '0', first_event_ms: null, duration_ms: expect.any(Number), losses: [] },
         { number: 2, provider: 'anthropic-like', model: 'other/claude', outcome: 'completed', status: 200, losses: [{ path: 'seed' }], first_event_ms: expect.any(Number), duration_ms: expect.any(Number) },
       ],
     }]);
