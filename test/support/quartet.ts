@@ -1,6 +1,6 @@
 /**
  * A gateway before a strict vendor of each text wire, with two models on each: a plain one that takes all sampling, and
- * one that reasons (and, where a vendor has one, one that draws or searches). Each model is reached by its own wire
+ * one that reasons (and, where a vendor has one, one that draws, searches or speaks). Each model is reached by its own wire
  * alone, so that a client of any family is translated to it. Nobody pays: other tests see to that.
  */
 import { z } from 'zod';
@@ -16,7 +16,7 @@ import { openDoors } from './station.ts';
 import { startChatVendor, startGenerateContentVendor, startMessagesVendor, startResponsesVendor, type ReceivedRequest, type Scenario } from './vendor/index.ts';
 
 export { wires, type Wire };
-export type Kind = 'plain' | 'thinking' | 'drawing' | 'searching';
+export type Kind = 'plain' | 'thinking' | 'drawing' | 'searching' | 'speaking';
 
 export interface QuartetVendor {
   /** Its address as the vendor's SDK wants it. */
@@ -43,26 +43,28 @@ const seen: ModelFacts['input'] = ['text', 'image', 'audio', 'video', 'pdf'];
 const hosted: ('web-search' | 'code-execution')[] = ['web-search', 'code-execution'];
 const chatParameters = ['frequency_penalty', 'logit_bias', 'logprobs', 'presence_penalty', 'seed', 'stop', 'temperature', 'top_logprobs', 'top_p', 'web_search_options'];
 
-const facts: Readonly<Record<Wire, { readonly plain: Facts; readonly thinking: Facts; readonly drawing?: Facts; readonly searching?: Facts }>> = {
+const facts: Readonly<Record<Wire, { readonly plain: Facts; readonly thinking: Facts; readonly drawing?: Facts; readonly searching?: Facts; readonly speaking?: Facts }>> = {
   'chat-completions': {
     plain: { id: 'openai/chat-plain', upstream: 'gpt-4o', supportedParameters: chatParameters, capabilities: { chatExtras: true, cacheMarks: true, outputLimitField: 'max_completion_tokens' } },
     thinking: {
       id: 'openai/chat-thinking', upstream: 'gpt-5', supportedParameters: ['seed', 'web_search_options'],
       capabilities: { chatExtras: true, cacheMarks: true, outputLimitField: 'max_completion_tokens', sampling: false, reasoning: { style: 'effort', efforts: ['minimal', 'low', 'medium', 'high'] } },
     },
+    speaking: { id: 'openai/chat-speaking', upstream: 'gpt-audio', output: ['text', 'audio'], capabilities: { chatExtras: true, outputLimitField: 'max_completion_tokens' } },
     searching: { id: 'openai/chat-searching', upstream: 'gpt-4o-mini', supportedParameters: ['max_tokens', 'web_search_options'], capabilities: { chatExtras: true, outputLimitField: 'max_completion_tokens' } },
   },
   responses: {
-    plain: { id: 'openai/responses-plain', upstream: 'gpt-4.1', capabilities: { chatExtras: true, cacheMarks: true, hosted } },
+    plain: { id: 'openai/responses-plain', upstream: 'gpt-4.1', capabilities: { chatExtras: true, hosted } },
     thinking: { id: 'openai/responses-thinking', upstream: 'gpt-5.6-sol', capabilities: { chatExtras: true, cacheMarks: true, hosted, sampling: false, reasoning: { style: 'effort', efforts: ['none', 'low', 'medium', 'high', 'xhigh', 'max'] } } },
   },
   messages: {
     plain: { id: 'anthropic/messages-plain', upstream: 'claude-opus-4-5', capabilities: { hosted, reasoning: { style: 'budget', efforts: ['low', 'medium', 'high'], budget: { min: 1024 }, canDisable: true } } },
-    thinking: { id: 'anthropic/messages-thinking', upstream: 'claude-sonnet-5', capabilities: { hosted, midSystem: true, sampling: false, reasoning: { style: 'adaptive', efforts: ['low', 'medium', 'high', 'xhigh', 'max'], canDisable: true } } },
+    thinking: { id: 'anthropic/messages-thinking', upstream: 'claude-sonnet-5', capabilities: { hosted, midSystem: true, prefill: false, sampling: false, reasoning: { style: 'adaptive', efforts: ['low', 'medium', 'high', 'xhigh', 'max'], canDisable: true } } },
   },
   'generate-content': {
     plain: { id: 'google/generate-plain', upstream: 'gemini-2.5-flash', capabilities: { hosted, reasoning: { style: 'budget', budget: { min: 0, max: 24_576 }, canDisable: true } } },
     thinking: { id: 'google/generate-thinking', upstream: 'gemini-3-pro-preview', capabilities: { hosted, reasoning: { style: 'level', efforts: ['low', 'medium', 'high'], canDisable: false } } },
+    speaking: { id: 'google/generate-speaking', upstream: 'gemini-2.5-flash-preview-tts', output: ['audio'] },
     drawing: { id: 'google/generate-drawing', upstream: 'gemini-2.5-flash-image', output: ['text', 'image'] },
   },
 };

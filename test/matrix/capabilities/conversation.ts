@@ -57,6 +57,18 @@ export const conversations: readonly Capability[] = [
     },
   },
   {
+    name: 'an answer that was begun',
+    ask: conversation({ user: 'Ahoy' }, { assistant: 'Aye, and' }),
+    got: {
+      'chat-completions': has({ messages: [{ role: 'user' }, { role: 'assistant', content: 'Aye, and' }] }),
+      messages: has({ messages: [{ role: 'user' }, { role: 'assistant' }] }),
+      'generate-content': has({ contents: [{ role: 'user' }, { role: 'model' }] }),
+    },
+    instead: { responses: mentions('Aye, and') },
+    // On responses it is a turn like any other.
+    possible: (client, wire) => client !== 'responses' && wire !== 'responses',
+  },
+  {
     name: 'names of participants',
     ask: { 'chat-completions': { messages: [{ role: 'user', name: 'Ada', content: 'Ahoy' }] } },
     got: { 'chat-completions': holds({ role: 'user', name: 'Ada' }) },

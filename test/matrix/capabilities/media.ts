@@ -1,5 +1,5 @@
 /** What is not text, in and out. */
-import { all, holds, mentions, type Capability } from '../capability.ts';
+import { all, has, holds, mentions, type Capability } from '../capability.ts';
 import { conversation, offering, tide, together } from '../spelling.ts';
 import type { Wire } from '../../support/replaying-vendor.ts';
 
@@ -8,6 +8,8 @@ const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwA
 const pdf = 'JVBERi0xLjQKJSBhIGNoYXJ0Cg==';
 const wav = 'UklGRiQAAABXQVZFZm10IA==';
 const mp4 = 'AAAAGGZ0eXBtcDQyAAAAAA==';
+const sound = 'AQACAAMA';
+const spoken = { sound: { data: [sound], transcript: 'High water at five.' } };
 const pictureUrl = 'https://charts.example/north.png';
 const pdfUrl = 'https://charts.example/south.pdf';
 
@@ -182,5 +184,26 @@ export const media: readonly Capability[] = [
     does: { responses: { pictures: [{ mimeType: 'image/png', data: png }], text: 'Here.' }, 'generate-content': { pictures: [{ mimeType: 'image/png', data: png }], text: 'Here.' } },
     shown: { responses: holds({ type: 'image_generation_call', result: png }), 'generate-content': holds({ inlineData: { mimeType: 'image/png', data: png } }) },
     shownInstead: { 'chat-completions': mentions(png) },
+  },
+  {
+    name: 'image of its own over turns',
+    model: 'drawing',
+    ask: {
+      'chat-completions': { messages: [{ role: 'user', content: 'Ahoy' }, { role: 'assistant', content: 'Here.', images: [{ type: 'image_url', image_url: { url: `data:image/png;base64,${png}` } }] }, { role: 'user', content: 'Larger.' }] },
+      'generate-content': { contents: [{ role: 'user', parts: [{ text: 'Ahoy' }] }, { role: 'model', parts: [{ text: 'Here.' }, { inlineData: { mimeType: 'image/png', data: png } }] }, { role: 'user', parts: [{ text: 'Larger.' }] }] },
+    },
+    got: { 'generate-content': holds({ role: 'model', parts: [{ text: 'Here.' }, { inlineData: { mimeType: 'image/png', data: png } }] }) },
+    // OpenAI's own chat has no field for it, though others who speak it have.
+    instead: { 'chat-completions': mentions(png), responses: mentions(png), messages: mentions(png) },
+  },
+  {
+    name: 'sound in the reply',
+    model: 'speaking',
+    ask: { 'chat-completions': { modalities: ['text', 'audio'], audio: { voice: 'alloy', format: 'pcm16' } }, 'generate-content': { generationConfig: { responseModalities: ['AUDIO'] } } },
+    got: { 'chat-completions': has({ modalities: ['text', 'audio'], audio: { format: 'pcm16' } }), 'generate-content': holds({ responseModalities: ['AUDIO'] }) },
+    // Its voice does not cross.
+    regardless: true,
+    does: { 'chat-completions': spoken, 'generate-content': spoken },
+    shown: { 'chat-completions': holds({ data: sound }), 'generate-content': holds({ inlineData: { mimeType: /^audio\//, data: sound } }) },
   },
 ];

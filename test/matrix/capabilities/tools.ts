@@ -230,5 +230,17 @@ export const tools: readonly Capability[] = [
     },
     got: { responses: holds({ type: 'code_interpreter' }), messages: holds({ name: 'code_execution', type: /^code_execution_/ }), 'generate-content': (body) => JSON.stringify(body).includes('"codeExecution":{') },
   },
+  {
+    name: "a shell of the vendor's defining",
+    ask: { messages: { tools: [{ type: 'bash_20250124', name: 'bash' }] } },
+    got: { messages: holds({ type: 'bash_20250124', name: 'bash' }) },
+    instead: {
+      'chat-completions': holds({ function: { name: 'bash', parameters: { properties: { command: { type: 'string' } } } } }),
+      responses: holds({ type: 'function', name: 'bash' }),
+      'generate-content': holds({ name: 'bash', parametersJsonSchema: { type: 'object' } }),
+    },
+    does: everywhere({ toolCalls: [{ name: 'bash', arguments: '{"command":"ls"}' }] }),
+    shown: { messages: holds({ type: 'tool_use', name: 'bash', input: { command: 'ls' } }) },
+  },
   { name: 'tools of the vendor alone', model: 'thinking', ask: { responses: { tools: [{ type: 'file_search', vector_store_ids: ['vs_1'] }] } }, got: { responses: holds({ type: 'file_search' }) } },
 ];

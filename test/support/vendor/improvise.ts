@@ -57,6 +57,6 @@ export function improvise(asked: Asked, candidate = 0): Said {
 
 /** Whether a scenario leaves it to the model what to say. */
 export function saysNothing(said: Said): boolean {
-  const { reasoning, text, refusal, toolCalls, search, pictures, code } = said;
-  return [reasoning, text, refusal, toolCalls, search, pictures, code].every((part) => part === undefined);
+  const { reasoning, text, refusal, toolCalls, search, pictures, sound, code } = said;
+  return [reasoning, text, refusal, toolCalls, search, pictures, sound, code].every((part) => part === undefined);
 }

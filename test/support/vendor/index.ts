@@ -15,7 +15,7 @@
  *   vendors.anthropic.script('claude-sonnet-4-5', { reasoning: 'Hm.', toolCalls: [{ name: 'find', arguments: '{"a":1}' }] }, { text: 'Done.' });
  *   vendors.script('*', { text: ['a', 'b', 'c'], cut: { how: 'rst', events: 2 } });     // all vendors at once
  *
- * What is said: `text reasoning sealed refusal toolCalls search citations pictures code finish blocked candidates`.
+ * What is said: `text reasoning sealed refusal toolCalls search citations pictures sound code finish blocked candidates`.
  * How it goes wrong: `cut delayHeaders delayEvents hold holdAfter slivers inserts fail endless endlessLine overrun usage
  * cached shape headers reply`, see `scenario.ts` and `delivery.ts`; whole refusals are in `refusals` below.
  * `inserts: [{ before: 2, frame: 'garbage\n\n' }]` is garbage at an event, `fail: { after: 2 }` the wire's own error there.

@@ -29,6 +29,12 @@ export interface Picture {
   readonly data: string;
 }
 
+/** Samples in base64, piece by piece, and what is said in them. */
+export interface Sound {
+  readonly data: readonly string[];
+  readonly transcript: string;
+}
+
 /** What one candidate says. */
 export interface Said {
   readonly reasoning?: Words;
@@ -41,6 +47,8 @@ export interface Said {
   readonly search?: string;
   readonly citations?: readonly Citation[];
   readonly pictures?: readonly Picture[];
+  /** What it speaks aloud. */
+  readonly sound?: Sound;
   /** Code the vendor itself runs before it answers. */
   readonly code?: { readonly language: string; readonly source: string; readonly output: string };
   /** The wire's own finish reason, where not the one that follows from what was said. */

@@ -2,7 +2,7 @@
  * What is said, cut into pieces and cut off where the request's stop sequences or its output limit end it, so that a
  * lowered limit shows in the reply as it would with a real model.
  */
-import type { Citation, Picture, Said } from './scenario.ts';
+import type { Citation, Picture, Said, Sound } from './scenario.ts';
 import { spoken } from './words.ts';
 
 export interface SpokenCall {
@@ -21,6 +21,7 @@ export interface Speech {
   readonly search: string | undefined;
   readonly citations: readonly Citation[];
   readonly pictures: readonly Picture[];
+  readonly sound: Sound | undefined;
   readonly code: Said['code'];
   /** Why it ended, before any wire names it. */
   readonly reason: 'end' | 'stop-sequence' | 'limit' | 'calls' | 'refusal';
@@ -76,6 +77,7 @@ export function speak(said: Said, { limit, stops, callId }: Bounds): Speech {
     search: said.search,
     citations: said.citations ?? [],
     pictures: said.pictures ?? [],
+    sound: said.sound,
     code: said.code,
     stopSequence: cut ? undefined : stopped.stop,
     finish: said.finish,

@@ -3,7 +3,9 @@
  * the padding field the vendor adds, and then whatever the scenario slips in between or breaks off with.
  */
 import type { Frame } from '../delivery.ts';
+import type { Sound } from '../scenario.ts';
 import { staged, type Told } from '../sending.ts';
+import { expiry } from './completion.ts';
 import { logprobsField, trailer, type Composition } from './composition.ts';
 import type { Scenario, StreamFailure } from './scenario.ts';
 import type { Call, Speech } from './speech.ts';
@@ -45,12 +47,20 @@ function* callDeltas(calls: readonly Call[], interleaved: boolean): Generator<De
   }
 }
 
+/** A sound's name and words first, then its samples, then how long it is kept. */
+function* soundDeltas({ data, transcript }: Sound): Generator<Delta> {
+  yield { delta: { audio: { id: 'audio_fake', transcript } }, tokens: 0 };
+  for (const piece of data) yield { delta: { audio: { data: piece } }, tokens: 25 };
+  yield { delta: { audio: { expires_at: expiry } }, tokens: 0 };
+}
+
 function* deltas(speech: Speech, { endless = false, interleaved = false }: Scenario): Generator<Delta> {
-  const { reasoning, text, refusal, calls, annotations, finish } = speech;
+  const { reasoning, text, refusal, calls, annotations, sound, finish } = speech;
   yield { delta: { role: 'assistant', content: text ? '' : null, refusal: null }, tokens: 0 };
   for (const piece of reasoning) yield { delta: { reasoning_content: piece }, tokens: 1 };
   for (const piece of text ?? []) yield { delta: { content: piece }, text: piece, tokens: 1 };
   if (endless) for (;;) yield { delta: { content: text?.at(-1) ?? ' more' }, tokens: 1 };
+  if (sound) yield* soundDeltas(sound);
   for (const piece of refusal) yield { delta: { refusal: piece }, tokens: 1 };
   for (const annotation of annotations) yield { delta: { annotations: [annotation] }, tokens: 0 };
   yield* callDeltas(calls, interleaved);

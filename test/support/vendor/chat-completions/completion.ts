@@ -7,7 +7,10 @@ function wireCall({ id, type, name, fragments }: Call): object {
   return type === 'function' ? { id, type, function: { name, arguments: said } } : { id, type, custom: { name, input: said } };
 }
 
-function wireMessage({ reasoning, text, refusal, calls, annotations }: Speech): object {
+/** Until when a sound can be spoken of by its id. */
+export const expiry = 1_900_000_000;
+
+function wireMessage({ reasoning, text, refusal, calls, annotations, sound }: Speech, id: string): object {
   return {
     role: 'assistant',
     content: text ? text.join('') : null,
@@ -15,6 +18,7 @@ function wireMessage({ reasoning, text, refusal, calls, annotations }: Speech): 
     ...(calls.length ? { tool_calls: calls.map(wireCall) } : {}),
     refusal: refusal.length ? refusal.join('') : null,
     annotations,
+    ...(sound ? { audio: { id, data: sound.data.join(''), expires_at: expiry, transcript: sound.transcript } } : {}),
   };
 }
 
@@ -28,7 +32,7 @@ export function completion(composition: Composition): object {
     model: identity.model,
     choices: speeches.map((speech, index) => ({
       index,
-      message: wireMessage(speech),
+      message: wireMessage(speech, `audio_${identity.id}`),
       ...logprobsField(composition, speech.text ?? []),
       finish_reason: speech.finish,
     })),

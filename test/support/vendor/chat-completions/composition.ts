@@ -7,7 +7,7 @@ import { askedOf } from './asked.ts';
 import type { ModelFacts } from './models.ts';
 import type { ChatRequest } from './request.ts';
 import type { Scenario, UsageFigures } from './scenario.ts';
-import { speak, speechTokens, type Said, type Speech } from './speech.ts';
+import { soundTokens, speak, speechTokens, type Said, type Speech } from './speech.ts';
 import { promptTokens } from './tokens.ts';
 
 export interface Billed {
@@ -31,13 +31,13 @@ function words(said: Said, asked: Asked, candidate: number): Said {
   return saysNothing(said) ? { ...improvise(asked, candidate), ...said } : said;
 }
 
-function honest(billed: Billed, reasoning: number, cached = 0): UsageFigures {
+function honest(billed: Billed, reasoning: number, sound: number, cached = 0): UsageFigures {
   return {
     prompt_tokens: billed.prompt,
     completion_tokens: billed.completion,
     total_tokens: billed.prompt + billed.completion,
     prompt_tokens_details: { cached_tokens: Math.min(cached, billed.prompt), audio_tokens: 0 },
-    completion_tokens_details: { reasoning_tokens: reasoning, audio_tokens: 0, accepted_prediction_tokens: 0, rejected_prediction_tokens: 0 },
+    completion_tokens_details: { reasoning_tokens: reasoning, audio_tokens: sound, accepted_prediction_tokens: 0, rejected_prediction_tokens: 0 },
   };
 }
 
@@ -56,7 +56,7 @@ export function compose(request: ChatRequest, facts: ModelFacts, scenario: Scena
     return speak(said, `call_${number}x${candidate}y`, limit, [request.stop ?? []].flat());
   });
   const billed = { prompt: promptTokens(request), completion: speeches.reduce((sum, speech) => sum + speechTokens(speech), 0) };
-  const truth = honest(billed, speeches.reduce((sum, { reasoning }) => sum + reasoning.length, 0), scenario.cached);
+  const truth = honest(billed, speeches.reduce((sum, { reasoning }) => sum + reasoning.length, 0), speeches.reduce((sum, speech) => sum + soundTokens(speech), 0), scenario.cached);
   const figures = scenario.usage === 'missing' ? [] : [scenario.usage ?? {}].flat();
   const id = `chatcmpl-fake${String(number).padStart(8, '0')}`;
   return {

@@ -7,6 +7,8 @@ export interface ModelFacts {
   readonly reasoning?: boolean;
   /** The efforts it takes; all there are unless given. */
   readonly efforts?: readonly string[];
+  /** Can be asked for sound. */
+  readonly speaks?: boolean;
   /** The name its replies carry, where it is not the one that was asked for. */
   readonly snapshot?: string;
   /** Tokens of input and output together. */
@@ -33,6 +35,7 @@ const reasoning = { reasoning: true, efforts: ['minimal', 'low', 'medium', 'high
 
 export const defaultModels: Readonly<Record<string, ModelFacts>> = {
   'gpt-4o': { ...chat, snapshot: 'gpt-4o-2024-08-06' },
+  'gpt-audio': { ...chat, speaks: true, snapshot: 'gpt-audio-2025-08-28' },
   'gpt-4o-mini': { ...chat, snapshot: 'gpt-4o-mini-2024-07-18' },
   'gpt-4.1-nano': { contextLength: 1_047_576, outputLimit: 32_768, snapshot: 'gpt-4.1-nano-2025-04-14' },
   'gpt-5': { ...reasoning, snapshot: 'gpt-5-2025-08-07' },

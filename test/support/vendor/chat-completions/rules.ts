@@ -40,6 +40,15 @@ const effort: Rule = ({ reasoning_effort: value }, { efforts }) => {
   return { message, param: 'reasoning_effort', code: 'unsupported_value' };
 };
 
+/** Sound is asked of models that speak, with its voice and format; a stream has samples alone. */
+const sound: Rule = ({ modalities, audio, stream }, { speaks }) => {
+  const wanted = modalities?.includes('audio') ?? false;
+  if (wanted && !speaks) return { message: "This model does not support the 'audio' output modality.", param: 'modalities', code: 'invalid_value' };
+  if (wanted !== given(audio)) return { message: "'audio' is required when requesting the 'audio' modality, and only allowed then.", param: 'audio', code: null };
+  if (!audio || !stream || audio.format === 'pcm16') return undefined;
+  return { message: `Unsupported value: 'audio.format' does not support '${audio.format}' when stream=true. Supported values are: 'pcm16'.`, param: 'audio.format', code: 'unsupported_value' };
+};
+
 const topLogprobs: Rule = ({ logprobs, top_logprobs: top }) =>
   given(top) && !logprobs ? { message: "'top_logprobs' is only allowed when 'logprobs' is enabled.", param: 'top_logprobs', code: null } : undefined;
 
@@ -105,6 +114,7 @@ export const rules: readonly Rule[] = [
   limitInReach,
   temperature,
   effort,
+  sound,
   topLogprobs,
   toolsForChoice,
   choiceExists,

@@ -2,7 +2,7 @@
  * What the model says: the words of a scenario cut into pieces, and cut off where the request's output limit
  * ends them, so that a lowered limit shows in the reply as it would with a real model.
  */
-import type { Citation, Said as AnySaid, SaidCall as AnyCall } from '../scenario.ts';
+import type { Citation, Said as AnySaid, SaidCall as AnyCall, Sound } from '../scenario.ts';
 import { spoken } from '../words.ts';
 
 export interface SaidCall extends AnyCall {
@@ -29,6 +29,7 @@ export interface Speech {
   readonly refusal: readonly string[];
   readonly calls: readonly Call[];
   readonly annotations: readonly unknown[];
+  readonly sound: Sound | undefined;
   readonly finish: string;
 }
 
@@ -70,10 +71,17 @@ export function speak(said: Said, idPrefix: string, limit: number, stops: readon
   });
   const natural = calls.length ? 'tool_calls' : 'stop';
   const cited = (said.citations ?? []).map((citation) => annotationOf(citation, (text ?? []).join('')));
-  return { reasoning, text, refusal, calls, annotations: [...(said.annotations ?? []), ...cited], finish: cut ? 'length' : (said.finish ?? natural) };
+  return { reasoning, text, refusal, calls, sound: said.sound, annotations: [...(said.annotations ?? []), ...cited], finish: cut ? 'length' : (said.finish ?? natural) };
 }
 
-export function speechTokens({ reasoning, text, refusal, calls }: Speech): number {
+const perSound = 25;
+
+export function soundTokens({ sound }: Speech): number {
+  return (sound?.data.length ?? 0) * perSound;
+}
+
+export function speechTokens(speech: Speech): number {
+  const { reasoning, text, refusal, calls } = speech;
   const called = calls.reduce((sum, { fragments }) => sum + 1 + fragments.length, 0);
-  return reasoning.length + (text?.length ?? 0) + refusal.length + called;
+  return reasoning.length + (text?.length ?? 0) + refusal.length + called + soundTokens(speech);
 }

@@ -6,7 +6,7 @@ import { speak, type Speech } from '../speech.ts';
 import { askedOf } from './asked.ts';
 import type { GeminiFacts } from './models.ts';
 import type { GeminiRequest } from './request.ts';
-import { perPicture, promptDetails, total, type Details, type Spent } from './usage.ts';
+import { perPicture, perSound, promptDetails, total, type Details, type Spent } from './usage.ts';
 
 /** One chunk's worth of a candidate. */
 export interface Piece {
@@ -99,7 +99,7 @@ function textPieces(speech: Speech, { facts, seals }: Manner): Piece[] {
 }
 
 function piecesOf(speech: Speech, manner: Manner): Piece[] {
-  const { reasoning, sealed, code, pictures } = speech;
+  const { reasoning, sealed, code, pictures, sound } = speech;
   const shown = manner.showsThoughts && !sealed;
   const thoughts = reasoning.map((text): Piece => ({ part: { text, thought: true }, spent: { thoughts: 1 } }));
   const language = code?.language.toUpperCase();
@@ -114,6 +114,7 @@ function piecesOf(speech: Speech, manner: Manner): Piece[] {
     ...run,
     ...textPieces(speech, manner),
     ...pictures.map(({ mimeType, data }): Piece => ({ part: { inlineData: { mimeType, data } }, spent: { pictures: perPicture } })),
+    ...(sound?.data ?? []).map((data): Piece => ({ part: { inlineData: { mimeType: 'audio/L16;codec=pcm;rate=24000', data } }, spent: { sounds: perSound } })),
     ...callPieces(speech, manner),
   ];
 }
@@ -179,7 +180,7 @@ export function compose({ request, model, facts, scenario, number, seals }: Give
   });
   const prompt = promptDetails(request);
   const spent = candidates.flatMap(({ pieces }) => pieces.map((piece) => piece.spent));
-  const completion = spent.reduce((sum, { text = 0, pictures = 0, thoughts = 0 }) => sum + text + pictures + thoughts, 0);
+  const completion = spent.reduce((sum, { text = 0, pictures = 0, sounds = 0, thoughts = 0 }) => sum + text + pictures + sounds + thoughts, 0);
   return {
     identity: { modelVersion: model, responseId: `fake${String(number).padStart(19, '0')}` },
     scenario, candidates, prompt,

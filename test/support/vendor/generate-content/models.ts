@@ -8,6 +8,8 @@ export interface GeminiFacts {
   readonly budget: { readonly min: number; readonly max: number; readonly canDisable: boolean };
   readonly levels: readonly string[];
   readonly drawsImages: boolean;
+  /** Says everything aloud, and nothing else. */
+  readonly speaks?: boolean;
 }
 
 const first: GeminiFacts = {
@@ -22,6 +24,7 @@ const known: readonly (readonly [name: RegExp, facts: GeminiFacts])[] = [
   [/^gemini-1\.5-/, first],
   [/^gemini-2\.0-/, second],
   [/^gemini-2\.5-flash-image/, { ...half, thinking: 'none', drawsImages: true }],
+  [/^gemini-2\.5-(flash|pro)-preview-tts/, { ...half, thinking: 'none', speaks: true }],
   [/^gemini-2\.5-flash-lite/, { ...half, budget: { min: 512, max: 24_576, canDisable: true } }],
   [/^gemini-2\.5-flash/, { ...half, budget: { min: 0, max: 24_576, canDisable: true } }],
   [/^gemini-2\.5-pro/, { ...half, budget: { min: 128, max: 32_768, canDisable: false } }],

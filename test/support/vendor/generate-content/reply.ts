@@ -8,10 +8,10 @@ import type { Candidate, Composition, Piece } from './composition.ts';
 import { errorBody } from './refusals.ts';
 import { usageMetadata, type Spent } from './usage.ts';
 
-const nothing: Spent = { text: 0, pictures: 0, thoughts: 0, toolUse: 0 };
+const nothing: Spent = { text: 0, pictures: 0, sounds: 0, thoughts: 0, toolUse: 0 };
 
-function add(spent: Spent, { text = 0, pictures = 0, thoughts = 0, toolUse = 0 }: Piece['spent']): Spent {
-  return { text: spent.text + text, pictures: spent.pictures + pictures, thoughts: spent.thoughts + thoughts, toolUse: spent.toolUse + toolUse };
+function add(spent: Spent, { text = 0, pictures = 0, sounds = 0, thoughts = 0, toolUse = 0 }: Piece['spent']): Spent {
+  return { text: spent.text + text, pictures: spent.pictures + pictures, sounds: spent.sounds + sounds, thoughts: spent.thoughts + thoughts, toolUse: spent.toolUse + toolUse };
 }
 
 function content(parts: readonly object[]): object {
@@ -78,8 +78,8 @@ function* chunks(composition: Composition): Generator<Chunk> {
       const { value, done } = one.source.next();
       if (done) continue;
       spent = add(spent, value.spent);
-      const { text = 0, pictures = 0, thoughts = 0 } = value.spent;
-      yield { body: { candidates: [{ ...value.candidate, index: one.index }], ...usageMetadata(prompt, spent, scenario), ...identity }, tokens: text + pictures + thoughts };
+      const { text = 0, pictures = 0, sounds = 0, thoughts = 0 } = value.spent;
+      yield { body: { candidates: [{ ...value.candidate, index: one.index }], ...usageMetadata(prompt, spent, scenario), ...identity }, tokens: text + pictures + sounds + thoughts };
       going.push(one);
     }
     open = going;

@@ -38,7 +38,7 @@ const thinking: Rule = ({ generationConfig: { thinkingConfig: config } }, { thin
   return outside(wanted, budget.min, budget.max) ? `The thinking budget ${wanted} is invalid. Please choose a value between ${budget.min} and ${budget.max}.` : undefined;
 };
 
-const answer: Rule = ({ generationConfig: config, tools }, { generation, drawsImages }) => {
+const answer: Rule = ({ generationConfig: config, tools }, { generation, drawsImages, speaks = false }) => {
   const { responseMimeType: mime, responseSchema: schema, responseJsonSchema: json, responseModalities: modalities } = config;
   if (schema && json !== undefined) return 'response_schema and response_json_schema cannot both be set.';
   const structured = schema !== undefined || json !== undefined;
@@ -46,6 +46,7 @@ const answer: Rule = ({ generationConfig: config, tools }, { generation, drawsIm
   if (structured && mime !== 'application/json' && mime !== 'text/x.enum') return "* GenerateContentRequest.generation_config.response_mime_type: application/json is required to use a response schema.\n";
   if (mime === 'application/json' && tools.some(({ functionDeclarations }) => functionDeclarations.length) && generation < 3) return "Function calling with a response mime type: 'application/json' is unsupported";
   if (modalities.includes('IMAGE') && !drawsImages) return 'The requested combination of response modalities (TEXT, IMAGE) is not supported by the model.';
+  if (speaks ? modalities.join() !== 'AUDIO' : modalities.includes('AUDIO')) return `The requested combination of response modalities (${modalities.join(', ') || 'TEXT'}) is not supported by the model.`;
   const found = schema ? openApiFault(schema, 'GenerateContentRequest.generation_config.response_schema') : jsonSchemaFault(json, 'GenerateContentRequest.generation_config.response_json_schema');
   return found && `* ${found.at}: ${found.fault}\n`;
 };

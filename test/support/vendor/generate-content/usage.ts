@@ -7,6 +7,7 @@ type Modality = 'TEXT' | 'IMAGE' | 'AUDIO' | 'VIDEO' | 'DOCUMENT';
 
 const perMedium = 85;
 export const perPicture = 1290;
+export const perSound = 25;
 
 function modalityOf(mimeType: string): Modality {
   const [kind] = mimeType.split('/');
@@ -41,17 +42,18 @@ export function total(details: Details): number {
 export interface Spent {
   readonly text: number;
   readonly pictures: number;
+  readonly sounds: number;
   readonly thoughts: number;
   /** Tokens of what the vendor's own tools brought. */
   readonly toolUse: number;
 }
 
-export function usageMetadata(prompt: Details, { text, pictures, thoughts, toolUse }: Spent, scenario: Scenario): object {
+export function usageMetadata(prompt: Details, { text, pictures, sounds, thoughts, toolUse }: Spent, scenario: Scenario): object {
   if (scenario.usage === 'missing') return {};
   const promptTokenCount = total(prompt);
   const cached = Math.min(scenario.cached ?? 0, promptTokenCount);
-  const candidates = text + pictures;
-  const split = [...(text ? [{ modality: 'TEXT', tokenCount: text }] : []), ...(pictures ? [{ modality: 'IMAGE', tokenCount: pictures }] : [])];
+  const candidates = text + pictures + sounds;
+  const split = Object.entries({ TEXT: text, IMAGE: pictures, AUDIO: sounds }).flatMap(([modality, tokenCount]) => (tokenCount ? [{ modality, tokenCount }] : []));
   const usage = {
     promptTokenCount,
     ...(cached ? { cachedContentTokenCount: cached, cacheTokensDetails: [{ modality: 'TEXT', tokenCount: cached }] } : {}),
