@@ -50,8 +50,8 @@ describe('a stream of Google', () => {
     ['PROHIBITED_CONTENT', 'content-filter'],
     ['SPII', 'content-filter'],
     ['IMAGE_SAFETY', 'content-filter'],
-    ['MALFORMED_FUNCTION_CALL', 'other'],
-    ['LANGUAGE', 'other'],
+    ['MALFORMED_FUNCTION_CALL', 'error'],
+    ['LANGUAGE', 'error'],
     ['SOMETHING_NEW', 'other'],
     ['constructor', 'other'],
   ])('that ends with %s ended for "%s"', (raw, unified) => {
@@ -60,7 +60,7 @@ describe('a stream of Google', () => {
 
   it('with calls ended for them, unless it was cut or filtered', () => {
     const reason = (raw: string): string | undefined => said([chunk([{ functionCall: { name: 'f' } }]), chunk([{ text: '' }], { finishReason: raw })]).candidates[0]?.reason;
-    expect([reason('STOP'), reason('MAX_TOKENS'), reason('SAFETY'), reason('MALFORMED_FUNCTION_CALL')]).toEqual(['tool-calls', 'length', 'content-filter', 'other']);
+    expect([reason('STOP'), reason('MAX_TOKENS'), reason('SAFETY'), reason('MALFORMED_FUNCTION_CALL')]).toEqual(['tool-calls', 'length', 'content-filter', 'error']);
   });
 
   it('is not complete before every candidate that was asked for has ended', () => {

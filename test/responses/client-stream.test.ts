@@ -222,6 +222,11 @@ describe('how a response ends', () => {
     expect(last(events)['output']).toMatchObject([{ status: status === 'incomplete' ? 'incomplete' : 'completed' }]);
   });
 
+  it('a model that broke off is told by its own word for it', () => {
+    const events = stream([start, ...block(0, 'text', 'a'), { type: 'finish', candidate: 0, reason: { unified: 'error', raw: 'MALFORMED_FUNCTION_CALL' } }, { type: 'response-end' }]);
+    expect(events.at(-1)).toMatchObject({ type: 'response.failed', response: { error: { code: 'server_error', message: expect.stringContaining('MALFORMED_FUNCTION_CALL') } } });
+  });
+
   it('a broken stream ends with the error in both shapes, the failed response and [DONE]', () => {
     const [error, failed, ...more] = told(client.encodeStreamError(new GatewayError('upstream_failed', 'It broke.'), callWith({ temperature: 0.5 }), true));
     expect(more).toEqual([]);

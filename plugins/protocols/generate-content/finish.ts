@@ -1,6 +1,6 @@
 /**
  * Why a candidate ended, in both directions. Gemini says `STOP` after a call as well, so whether tools were called is
- * seen from the calls; a cut or filtered reply keeps its reason, since a call in it may be broken.
+ * seen from the calls; a cut, filtered or failed reply keeps its reason, since a call in it may be broken.
  */
 import type { FinishReason } from '../../../core/index.ts';
 
@@ -17,15 +17,15 @@ const read: Readonly<Record<string, FinishReason>> = {
   IMAGE_RECITATION: 'content-filter',
   MODEL_ARMOR: 'content-filter',
   JAILBREAK: 'content-filter',
-  LANGUAGE: 'other',
-  OTHER: 'other',
-  MALFORMED_FUNCTION_CALL: 'other',
-  MALFORMED_RESPONSE: 'other',
-  MISSING_THOUGHT_SIGNATURE: 'other',
-  UNEXPECTED_TOOL_CALL: 'other',
-  TOO_MANY_TOOL_CALLS: 'other',
-  IMAGE_OTHER: 'other',
-  NO_IMAGE: 'other',
+  LANGUAGE: 'error',
+  OTHER: 'error',
+  MALFORMED_FUNCTION_CALL: 'error',
+  MALFORMED_RESPONSE: 'error',
+  MISSING_THOUGHT_SIGNATURE: 'error',
+  UNEXPECTED_TOOL_CALL: 'error',
+  TOO_MANY_TOOL_CALLS: 'error',
+  IMAGE_OTHER: 'error',
+  NO_IMAGE: 'error',
   CONTINUATION: 'pause',
 };
 

@@ -36,8 +36,9 @@ function incomplete(reason: string): Ending {
   return { status: 'incomplete', incomplete_details: { reason }, error: null };
 }
 
-export function encodeFinish(reason: FinishReason, { refusal }: Contents): Ending {
-  switch (reason) {
+/** Passed why, with the vendor's own word for it, and what the items hold. */
+export function encodeFinish({ unified, raw }: Reason, { refusal }: Contents): Ending {
+  switch (unified) {
     case 'length':
     case 'context-length':
       return incomplete('max_output_tokens');
@@ -46,7 +47,7 @@ export function encodeFinish(reason: FinishReason, { refusal }: Contents): Endin
     case 'refusal':
       return refusal ? completed : incomplete('content_filter');
     case 'error':
-      return { status: 'failed', incomplete_details: null, error: { code: 'server_error', message: 'The model broke off its reply.' } };
+      return { status: 'failed', incomplete_details: null, error: { code: 'server_error', message: `The model broke off its reply: "${raw}".` } };
     default:
       return completed;
   }

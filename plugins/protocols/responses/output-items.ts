@@ -2,7 +2,7 @@
  * Canonical events as the output items of a response, with the events of the wire that tell of their growth. A
  * message goes on over several blocks of text and ends where something else begins; every other block is an item.
  */
-import type { CanonicalEvent, FinishReason, Opaque, ReplyContext } from '../../../core/index.ts';
+import type { CanonicalEvent, Opaque, ReplyContext } from '../../../core/index.ts';
 import { codeResult } from '../../shared/hosted-tools.ts';
 import { loseForeign } from '../../shared/losses.ts';
 import { isObject, type Fields } from '../../shared/vendor-bag.ts';
@@ -24,7 +24,7 @@ export interface ItemEvent {
 type Event<Type extends CanonicalEvent['type']> = Extract<CanonicalEvent, { type: Type }>;
 
 export class OutputItems {
-  readonly output: Fields[] = [];
+  readonly #output: Fields[] = [];
   readonly #context: ReplyContext;
   readonly #blocks = new Map<number, OpenBlock>();
   #names: ToolNames | undefined;
@@ -33,10 +33,16 @@ export class OutputItems {
   #told: ItemEvent[] = [];
   #calls = false;
   #refusal = false;
-  #reason: FinishReason = 'stop';
+  #reason: Event<'finish'>['reason'] = { unified: 'stop', raw: 'completed' };
 
   constructor(context: ReplyContext) {
     this.#context = context;
+  }
+
+  /** The items so far, each as it is now. */
+  get output(): readonly Fields[] {
+    for (const block of this.#blocks.values()) if (block.kind === 'speech') block.settle();
+    return this.#output;
   }
 
   /** How the response ends, by what was heard of it. */
@@ -75,19 +81,19 @@ export class OutputItems {
 
   /** Begins an item; the answer is where it stands. */
   #add(item: Fields, shown: Fields): number {
-    const index = this.output.length;
-    this.output.push(item);
+    const index = this.#output.length;
+    this.#output.push(item);
     this.#tell('response.output_item.added', { output_index: index, item: shown });
     return index;
   }
 
   #done(index: number, item: Fields): void {
-    this.output[index] = item;
+    this.#output[index] = item;
     this.#tell('response.output_item.done', { output_index: index, item });
   }
 
   #id(prefix: string): string {
-    return makeId(prefix, this.#context.id, this.output.length);
+    return makeId(prefix, this.#context.id, this.#output.length);
   }
 
   #start(start: Event<'block-start'>): void {
@@ -199,7 +205,7 @@ export class OutputItems {
   #tellCall(call: OpenCall): void {
     this.#makeRoom(call.start.block);
     this.#names ??= new ToolNames(this.#context.call.decode());
-    call.begin(this.output.length, this.#context.id, this.#names.wireOf(call.start.name ?? ''));
+    call.begin(this.#output.length, this.#context.id, this.#names.wireOf(call.start.name ?? ''));
     this.#add(call.shown('in_progress', ''), call.shown('in_progress', ''));
     if (call.text !== '') this.#tell(call.event('delta'), { ...call.place, delta: call.text });
   }
@@ -222,7 +228,7 @@ export class OutputItems {
 
   #endSpeech(speech: OpenSpeech, opaque: readonly Opaque[]): void {
     speech.over = true;
-    const { refused, text, logprobs } = speech;
+    const { refused, logprobs, said: { text } } = speech;
     if (refused) this.#tell('response.refusal.done', { ...speech.place, refusal: text });
     else this.#tell('response.output_text.done', { ...speech.place, text, logprobs });
     this.#tell('response.content_part.done', { ...speech.place, part: speech.shown() });
@@ -238,7 +244,7 @@ export class OutputItems {
   }
 
   #endCall(call: OpenCall, opaque: readonly Opaque[]): void {
-    const owner = { call: call.callId(this.#context.id, this.output.length) };
+    const owner = { call: call.callId(this.#context.id, this.#output.length) };
     const late = call.index !== undefined;
     if (!late) {
       this.#sealApart(opaque, owner, call.start.block);
@@ -286,14 +292,14 @@ export class OutputItems {
   }
 
   #finish(event: Event<'finish'>): void {
-    this.#reason = event.reason.unified;
+    this.#reason = event.reason;
     loseForeign(this.#context, event, protocolName);
   }
 
   #annotate({ block: number, annotation }: Event<'annotation'>): void {
     const block = this.#blocks.get(number);
     if (block?.kind !== 'speech' || block.refused) return;
-    const wire = encodeAnnotation(annotation, block.text.length);
+    const wire = encodeAnnotation(annotation, block.said.length);
     if (!wire) this.#context.lost?.(`annotations.${annotation.kind}`, 'responses cites web pages only');
     else this.#tell('response.output_text.annotation.added', { ...block.place, annotation_index: block.annotate(wire), annotation: wire });
   }
