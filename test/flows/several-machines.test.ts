@@ -1,13 +1,21 @@
-/** The example of several machines, each with a data folder of its own and one database for all. */
-import { rmSync } from 'node:fs';
-import { afterEach, describe, expect, it } from 'vitest';
+/** Several machines, each with a data folder of its own and one database for all: the example, and what operators and clients meet there. */
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { bearer } from '../../plugins/auth/bearer.ts';
+import { balance } from '../../plugins/meters/balance/index.ts';
+import { admin } from '../../plugins/operations/admin/index.ts';
+import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
+import { demo } from '../../plugins/providers/demo.ts';
 import { freshDatabase } from '../support/database.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { makeDataFolder, runVerb, startProcess } from '../support/process.ts';
 
 const TOLLGATE_CONFIG = 'examples/several-machines.config.ts';
 
 const folders: string[] = [];
-afterEach(() => {
+afterAll(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
 });
 
@@ -40,6 +48,81 @@ describe('two gateways with one PostgreSQL', () => {
     const audited = await runVerb(['audit', '--json'], machine(url));
     expect([audited.code, JSON.parse(audited.output)]).toMatchObject([0, { ok: true }]);
     await drop();
+  });
+
+  describe('whose operators and clients come to either of them', () => {
+    const body = { model: 'demo/echo', max_tokens: 20, messages: [{ role: 'user', content: 'Hello!' }] };
+    let gateways: TestGateway[];
+    let door: string;
+    let secret: string;
+    let drop: () => Promise<void>;
+    beforeAll(async () => {
+      const fresh = await freshDatabase();
+      ({ drop } = fresh);
+      const store = { kind: 'postgres', url: fresh.url } as const;
+      const plugins = [bearer(), chatCompletions(), demo({ pace: 1 }), balance({ store, firstCredit: '0' })];
+      // One process has one door for operators.
+      gateways = [await startGateway({ plugins: [...plugins, admin({ port: 0 })] }), await startGateway({ plugins })];
+      const [first] = gateways;
+      door = /door: (http:\S+),/.exec(first?.told.join('\n') ?? '')?.[1] ?? '';
+      secret = readFileSync(join(first?.dataFolder ?? '', 'operator-secret'), 'utf8').trim();
+      await operate('POST', '/accounts', { name: 'acme' });
+      await operate('POST', '/credits', { account: 'acme', amount: '5', reference: 'invoice-1' });
+    }, 60_000);
+    afterAll(async () => {
+      for (const gateway of gateways) await gateway.close();
+      await drop();
+    });
+
+    async function operate(method: string, path: string, sent?: object): Promise<{ readonly status: number; readonly body: unknown }> {
+      const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' };
+      const response = await fetch(`${door}/admin${path}`, { method, headers, body: sent ? JSON.stringify(sent) : null });
+      return { status: response.status, body: await response.json() };
+    }
+
+    async function newKey(limits: object = {}): Promise<{ readonly key: string; readonly id: string }> {
+      return z.object({ key: z.string(), id: z.string() }).parse((await operate('POST', '/keys', { account: 'acme', limits })).body);
+    }
+
+    async function call(index: number, key: string, more: Record<string, string> = {}, sent: object = body) {
+      const response = await fetch(`${gateways[index % 2]?.url}/v1/chat/completions`, {
+        method: 'POST', headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...more }, body: JSON.stringify(sent),
+      });
+      return { status: response.status, replayed: response.headers.get('idempotent-replayed'), text: await response.text() };
+    }
+
+    it('share idempotency keys: of 30 equal calls at both one is made and charged, and all get its bytes', async () => {
+      const { key, id } = await newKey();
+      const once = { 'idempotency-key': 'order-1' };
+      const replies = await Promise.all(Array.from({ length: 30 }, (_, index) => call(index, key, once)));
+      expect(replies.filter(({ status, replayed }) => status === 200 && replayed === null)).toHaveLength(1);
+      expect(replies.every(({ status }) => status === 200 || status === 409)).toBe(true);
+      const made = replies.find(({ status }) => status === 200)?.text;
+      for (const index of [0, 1]) expect(await call(index, key, once)).toEqual({ status: 200, replayed: 'true', text: made });
+      expect((await call(1, key, once, { ...body, max_tokens: 21 })).status).toBe(422);
+      expect(await operate('GET', `/usage?key=${id}&by=key`)).toMatchObject({ status: 200, body: { data: [{ key: id, calls: 1 }] } });
+    });
+
+    it('hold the rate of a key together', async () => {
+      const { key } = await newKey({ callsPerMinute: 4 });
+      const replies = await Promise.all(Array.from({ length: 12 }, (_, index) => call(index, key)));
+      expect(replies.map(({ status }) => status).toSorted()).toEqual([200, 200, 200, 200, ...Array.from({ length: 8 }, () => 429)]);
+    });
+
+    it('obey what operators do at the other: credit, limits, rotation, disabling', async () => {
+      expect(await operate('POST', '/credits', { account: 'acme', amount: '5', reference: 'invoice-1' })).toMatchObject({ status: 200, body: { status: 'already_credited', total: '5' } });
+      const { key, id } = await newKey({ spendCap: '0.000000001' });
+      expect((await call(1, key)).status).toBe(402);
+      await operate('PATCH', `/keys/${id}`, { limits: { spendCap: null } });
+      expect((await call(1, key)).status).toBe(200);
+      const rotated = z.object({ key: z.string(), id: z.string() }).parse((await operate('POST', `/keys/${id}/rotate`, { overlap: 3600 })).body);
+      expect([(await call(1, key)).status, (await call(1, rotated.key)).status]).toEqual([200, 200]);
+      await operate('PATCH', `/keys/${rotated.id}`, { disabled: true });
+      await expect.poll(async () => (await call(1, rotated.key)).status, { timeout: 10_000 }).toBe(401);
+      expect(await operate('GET', `/entries?key=${id}`)).toMatchObject({ body: { data: [{ kind: 'reserve' }, { kind: 'post' }, { kind: 'reserve' }, { kind: 'post' }] } });
+      expect(await operate('GET', '/reservations')).toMatchObject({ body: { data: [], totals: { calls: 0 } } });
+      expect(await operate('GET', '/audit')).toMatchObject({ status: 200, body: { ok: true, findings: [] } });
+    });
   });
 
   it('are told which variable names the database where none does', async () => {
