@@ -21,7 +21,8 @@ export function hosts({ capabilities, supportedParameters }: Model, kind: Hosted
 /** What an answer is to be grounded in, by Google's names; OpenAI's search of files is of those it keeps. */
 const groundings = ['urlContext', 'googleMaps', 'fileSearch', 'retrieval'] as const;
 
-function isIndispensable({ kind, protocol, value }: HostedTool): boolean {
+/** Whether an answer without the tool would be worthless. */
+export function isIndispensable({ kind, protocol, value }: HostedTool): boolean {
   if (kind === 'code-execution') return true;
   if (!isObject(value)) return false;
   if (protocol === 'generate-content') return kind === 'web-search' || groundings.some((name) => name in value);

@@ -63,9 +63,21 @@ describe('a messages client of OpenAI', () => {
   });
 });
 
-it('a generate-content client that wants several candidates gets the wire that has them', async () => {
-  const body = { contents: [{ role: 'user', parts: [{ text: 'Hi' }] }], generationConfig: { candidateCount: 2, thinkingConfig: { thinkingBudget: 0 } } };
-  expect(await wireOf('/beta/v1beta/models/openai/gpt-5.5:generateContent', body)).toBe('/v1/chat/completions');
+const contents = [{ role: 'user', parts: [{ text: 'Hi' }] }];
+const looked = [
+  ...contents,
+  { role: 'model', parts: [{ functionCall: { name: 'look' } }] },
+  { role: 'user', parts: [{ functionResponse: { name: 'look', response: { output: 'x' }, parts: [{ inlineData: { mimeType: 'image/png', data: 'iVBORw0KGgo=' } }] } }] },
+];
+
+describe('a generate-content client of OpenAI', () => {
+  it.each([
+    ['several candidates', 'openai/gpt-5.5', { contents: looked, generationConfig: { candidateCount: 2, thinkingConfig: { thinkingBudget: 2000 } } }, '/v1/chat/completions'],
+    ['grounding', 'openai/gpt-4o', { contents, tools: [{ googleSearch: {} }], generationConfig: { stopSequences: ['x'], seed: 1 } }, '/v1/responses'],
+    ['a document by its address', 'openai/gpt-4o', { contents: [{ role: 'user', parts: [{ fileData: { fileUri: 'https://a.example/a.pdf', mimeType: 'application/pdf' } }] }], generationConfig: { stopSequences: ['x'], seed: 1 } }, '/v1/responses'],
+  ])('that needs %s gets the wire that does not refuse it, whatever else it needs', async (_need, model, body, wire) => {
+    expect(await wireOf(`/beta/v1beta/models/${model}:generateContent`, body)).toBe(wire);
+  });
 });
 
 it('a client of either wire keeps its own', async () => {
