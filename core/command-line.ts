@@ -6,26 +6,24 @@ import cluster from 'node:cluster';
 import { flushCompileCache } from 'node:module';
 import { setFlagsFromString } from 'node:v8';
 import { Command as Program } from 'commander';
-import { destination, pino, type Logger } from 'pino';
 import { banner, isFirstStart } from './banner.ts';
 import { ConfigError, configFile, loadConfig } from './config.ts';
 import { diagnose, diagnosisText } from './doctor.ts';
 import { createGateway, type Gateway } from './gateway.ts';
 import { writeFirstConfig, writtenText } from './init.ts';
+import { allWritten, createLogger } from './log.ts';
 import { releaseSoon } from './memory.ts';
 import { PluginError, type Command } from './plugin.ts';
 import { serve } from './service.ts';
 import { isFirstWorker, superviseWorkers, tellReady } from './workers.ts';
 
+const logger = createLogger();
+
+// Who reads it may go away; what is served, or looked at, goes on.
+for (const output of [process.stdout, process.stderr]) output.on('error', () => undefined);
+
 function print(text: string): void {
   process.stdout.write(`${text}\n`);
-}
-
-/** Bytes that lines are gathered to before they are written, and milliseconds after which they are in any case: a write a call costs more than the line. */
-const gathered = { minLength: 8192, periodicFlush: 100 };
-
-function createLogger(): Logger {
-  return pino({ level: process.env['TOLLGATE_LOG'] ?? 'info', base: null, errorKey: 'error' }, destination({ dest: 2, sync: false, ...gathered }));
 }
 
 /** Lets V8 make fast what runs often, which the entry told it not to while the gateway is loaded. */
@@ -38,7 +36,6 @@ async function start(): Promise<void> {
   const config = await loadConfig(configFile());
   const { workers } = config.server;
   if (workers > 1 && cluster.isPrimary) return superviseWorkers(workers, config.plugins);
-  const logger = createLogger();
   const first = isFirstStart(config.dataFolder);
   const serving = serve(config, logger);
   // Heard from the start, since it would end a process that does not listen for it.
@@ -51,6 +48,7 @@ async function start(): Promise<void> {
     stopping = true;
     if (speaks) print('Stopping: calls that run may finish. Press Ctrl-C again to stop at once.');
     await service.stop();
+    await allWritten(logger);
     process.exit();
   };
   // A terminal tells a worker of Ctrl-C and so does the process that started it: once is enough.
@@ -72,19 +70,19 @@ async function start(): Promise<void> {
 }
 
 async function doctor(options: { json?: boolean }): Promise<void> {
-  const diagnosis = await diagnose(configFile(), createLogger());
+  const diagnosis = await diagnose(configFile(), logger);
   print(options.json ? JSON.stringify(diagnosis) : diagnosisText(diagnosis));
   if (!diagnosis.ok) process.exitCode = 1;
 }
 
 async function init(options: { json?: boolean; force?: boolean }): Promise<void> {
-  const written = await writeFirstConfig(createLogger(), options);
+  const written = await writeFirstConfig(logger, options);
   print(options.json ? JSON.stringify(written) : writtenText(written));
 }
 
 async function check(options: { json?: boolean }): Promise<void> {
   const config = await loadConfig(configFile());
-  const gateway = createGateway(config, createLogger());
+  const gateway = createGateway(config, logger);
   const plugins = config.plugins.map(({ name }) => name);
   const protocols = [...gateway.protocols.all()].map(({ name }) => name);
   print(options.json ? JSON.stringify({ ok: true, plugins, protocols }) : `The configuration is fine.\nplugins: ${plugins.join(', ')}\nprotocols: ${protocols.join(', ') || 'none'}`);
@@ -125,7 +123,7 @@ const ownVerbs = new Set(['start', 'check', 'doctor', 'init']);
 async function addPluginVerbs(program: Program, wanted: string | undefined): Promise<void> {
   if (wanted !== undefined && ownVerbs.has(wanted)) return;
   try {
-    const gateway = createGateway(await loadConfig(configFile()), createLogger());
+    const gateway = createGateway(await loadConfig(configFile()), logger);
     for (const command of gateway.commands.all()) addVerb(program, command, gateway);
     for (const verb of program.commands) if (verb.description() === '') verb.description(verb.commands.map((each) => each.name()).join(', '));
   } catch (error) {
@@ -166,6 +164,7 @@ async function main(): Promise<void> {
 try {
   await main();
 } catch (error) {
+  await allWritten(logger);
   process.stderr.write(`tollgate: ${faultText(error)}\n`);
   process.exit(1);
 }

@@ -1,0 +1,48 @@
+/** A gateway whose output nobody takes, since a disk is full or its reader has gone: it serves and stops as ever. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { openSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, expect, it } from 'vitest';
+import { until } from '../support/operated.ts';
+import { makeDataFolder, startProcess } from '../support/process.ts';
+
+const folder = makeDataFolder();
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A call, which is told of in the log. */
+async function call(url: string, printed: string): Promise<number> {
+  const key = /export KEY=(\S+)/.exec(printed)?.[1] ?? '';
+  const body = JSON.stringify({ model: 'demo/echo', messages: [{ role: 'user', content: 'Hello!' }] });
+  const response = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers: { authorization: `Bearer ${key}` }, body, signal: AbortSignal.timeout(10_000) });
+  return response.status;
+}
+
+// Only Linux has a file that is always full.
+it.runIf(process.platform === 'linux')('a log whose disk is full keeps no call waiting, and no stop', async () => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  const address = taken.address();
+  const port = typeof address === 'object' && address ? address.port : 0;
+  taken.close();
+  const child = spawn(process.execPath, [join(import.meta.dirname, '../../core/cli.js'), 'start'], { stdio: ['ignore', 'pipe', openSync('/dev/full', 'w')], env: { PATH: process.env['PATH'], PORT: String(port), TOLLGATE_DATA: folder } });
+  const ended = once(child, 'exit');
+  let printed = '';
+  child.stdout.on('data', (chunk) => void (printed += chunk));
+  await until(() => printed.includes('export KEY='));
+  for (let count = 0; count < 3; count += 1) expect(await call(`http://127.0.0.1:${port}`, printed)).toBe(200);
+  child.kill('SIGTERM');
+  const [code]: unknown[] = await Promise.race([ended, new Promise<never[]>((resolve) => setTimeout(resolve, 15_000, []))]);
+  child.kill('SIGKILL');
+  expect(code).toBe(0);
+});
+
+it('readers that have gone keep no call waiting, and no stop', async () => {
+  const gateway = await startProcess({ TOLLGATE_DATA: folder });
+  await until(() => gateway.printed().includes('export KEY='));
+  gateway.child.stdout?.destroy();
+  gateway.child.stderr?.destroy();
+  expect(await call(gateway.url, gateway.printed())).toBe(200);
+  expect((await gateway.stop('SIGTERM')).code).toBe(0);
+});
