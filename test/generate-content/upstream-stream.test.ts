@@ -165,6 +165,14 @@ describe('sources', () => {
     ]);
   });
 
+  it('have no place beyond what is kept of a very long answer', () => {
+    const groundingSupports = [[0, 4], [150_000, 150_004]].map(([startIndex, endIndex]) => ({ segment: { startIndex, endIndex, text: 'word' }, groundingChunkIndices: [0] }));
+    const groundingMetadata = { groundingChunks: [{ web: { uri: 'https://a.example' } }], groundingSupports };
+    const long = Array.from({ length: 40_000 }, () => chunk([{ text: 'word ' }]));
+    const cited = { kind: 'url', url: 'https://a.example', title: undefined, citedText: 'word' };
+    expect(said([...long, chunk([{ text: '.' }], { finishReason: 'STOP', groundingMetadata })]).candidates[0]?.annotations).toEqual([{ ...cited, start: 0, end: 4 }, cited]);
+  });
+
   it('without passages are told for the answer as a whole', () => {
     const groundingMetadata = { groundingChunks: [{ web: { uri: 'https://a.example' } }, { other: {} }] };
     expect(said([chunk([{ text: 'ok' }], { finishReason: 'STOP', groundingMetadata })]).candidates[0]?.annotations).toEqual([{ kind: 'url', url: 'https://a.example' }]);

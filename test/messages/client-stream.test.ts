@@ -93,6 +93,17 @@ describe('a client\'s stream', () => {
     expect(events[3]).toMatchObject({ delta: { type: 'citations_delta', citation: { type: 'web_search_result_location', url: 'https://a.example', title: 'A', cited_text: '' } } });
   });
 
+  it('finds the passage that is cited in the answer, and says where it is too long for that', () => {
+    const lost: string[] = [];
+    const annotation = { kind: 'url' as const, url: 'https://a.example' };
+    const cite = (from: number, to: number): CanonicalEvent => ({ type: 'annotation', candidate: 0, block: 0, annotation: { ...annotation, start: from, end: to } });
+    const encoder = client.encodeEvents({ ...context, lost: (kind) => void lost.push(kind) });
+    const long = Array.from({ length: 30_000 }, () => delta(0, 'words '));
+    const events = [start(0, 'text'), ...long, cite(6, 11), cite(179_994, 179_999), end(0)].map((event) => encoder.push(event)).join('');
+    expect(events.match(/"cited_text":"[^"]*"/g)).toEqual(['"cited_text":"words"', '"cited_text":""']);
+    expect(lost).toEqual(['annotations.citedText']);
+  });
+
   it('leaves out what it has no words for', () => {
     expect(written([start(0, 'image'), delta(0, 'AAAA'), end(0), start(1, 'text'), delta(1, 'x'), end(1), ...last]).map(({ index }) => index).filter((index) => index !== undefined)).toEqual([0, 0, 0]);
   });

@@ -5,6 +5,7 @@
 import type { CanonicalEvent, Opaque, ReplyContext } from '../../../core/index.ts';
 import { seal } from '../../shared/envelope.ts';
 import { loseForeign } from '../../shared/losses.ts';
+import { Transcript } from '../../shared/transcript.ts';
 import type { Fields } from '../../shared/vendor-bag.ts';
 import { encodeAnnotation } from './annotations.ts';
 import { bag, protocolName } from './bag.ts';
@@ -39,7 +40,7 @@ interface OpenBlock {
   /** Characters of the message before this block. */
   readonly offset: number;
   /** What is only told at the block's end: an image, and reasoning that is sealed then. */
-  text: string;
+  readonly said: Transcript;
 }
 
 export class ChoiceParts {
@@ -90,7 +91,7 @@ export class ChoiceParts {
   #start(start: Event<'block-start'>): ChoicePart | undefined {
     const candidate = this.#candidate(start.candidate);
     const call = candidate.calls;
-    this.#blocks.set(start.block, { start, call, offset: candidate.length, text: '' });
+    this.#blocks.set(start.block, { start, call, offset: candidate.length, said: new Transcript() });
     if (start.kind === 'audio') return { candidate: start.candidate, delta: { audio: this.#audioHead(start) } };
     if (start.kind === 'server-tool' || start.kind === 'code') this.#context.lost?.(start.kind, 'chat-completions does not show what a vendor ran itself');
     if (start.kind !== 'tool-call') return undefined;
@@ -117,7 +118,7 @@ export class ChoiceParts {
       case 'refusal':
         return this.#weighed(index, this.#candidate(index), { refusal: text });
       case 'reasoning':
-        block.text += text;
+        block.said.add(text);
         return { candidate: index, delta: { reasoning_content: text } };
       case 'tool-call': {
         const said = block.start.custom ? { custom: { input: text } } : { function: { arguments: text } };
@@ -126,7 +127,7 @@ export class ChoiceParts {
       case 'audio':
         return { candidate: index, delta: { audio: { ...bag.fields({ vendor }), ...(text === '' ? {} : { data: text }) } } };
       case 'image':
-        block.text += text;
+        block.said.add(text);
         return undefined;
       default:
         // What a vendor runs itself (its search, its code) has no place in this wire.
@@ -143,9 +144,9 @@ export class ChoiceParts {
   #end({ candidate: index, block: number, opaque = [] }: Event<'block-end'>): ChoicePart | undefined {
     const block = this.#blocks.get(number);
     if (!block) return undefined;
-    const { start, text, call } = block;
+    const { start, said, call } = block;
     if (start.kind === 'image') {
-      const url = bag.fields(start)['url'] ?? `data:${start.mediaType ?? 'image/png'};base64,${text}`;
+      const url = bag.fields(start)['url'] ?? `data:${start.mediaType ?? 'image/png'};base64,${said.text}`;
       return { candidate: index, delta: { images: [{ type: 'image_url', image_url: { url }, ...signatures(opaque) }] } };
     }
     if (opaque.length === 0) return undefined;
@@ -156,7 +157,7 @@ export class ChoiceParts {
     }
     const candidate = this.#candidate(index);
     // What seals text travels beside the thoughts, and says so.
-    const details = start.kind === 'reasoning' ? envelopeDetails({ text, opaque }, candidate.entries) : envelopeDetails({ text: '', opaque: opaque.map(ofText) }, candidate.entries);
+    const details = start.kind === 'reasoning' ? envelopeDetails({ text: said.text, opaque }, candidate.entries) : envelopeDetails({ text: '', opaque: opaque.map(ofText) }, candidate.entries);
     candidate.entries += 1;
     return { candidate: index, delta: { reasoning_details: details } };
   }
@@ -164,6 +165,7 @@ export class ChoiceParts {
   #finish(event: Event<'finish'>): ChoicePart {
     const { candidate: index, reason } = event;
     loseForeign(this.#context, event, protocolName);
+    if (event.stopSequence !== undefined) this.#context.lost?.('stopSequence', 'chat-completions does not say at which one it stopped');
     const candidate = this.#candidate(index);
     return {
       ...this.#weighed(index, candidate, {}),

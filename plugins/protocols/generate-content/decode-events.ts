@@ -5,11 +5,12 @@
  */
 import { GatewayError, knownCount, type BlockKind, type CanonicalEvent, type ClientCall, type EventDecoder, type Opaque, type WireEvent } from '../../../core/index.ts';
 import { codeResult } from '../../shared/hosted-tools.ts';
+import { longestCited, Transcript } from '../../shared/transcript.ts';
 import { isObject, leftover, type Fields } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { FunctionCalls } from './function-calls.ts';
 import { decodeFinish } from './finish.ts';
-import { decodeCitations, decodeGrounding } from './grounding.ts';
+import { decodeCitations, decodeGrounding, mostParts, type Answer } from './grounding.ts';
 import { decodeLogprobs } from './logprobs.ts';
 import { isSamples, Samples } from './samples.ts';
 import { readSignature } from './signature.ts';
@@ -32,8 +33,7 @@ interface Candidate {
   open: OpenBlock | undefined;
   /** The latest block of text, which annotations hang on. */
   text: number | undefined;
-  /** The answer so far, and where its parts begin in it. */
-  readonly answer: { text: string; readonly starts: number[] };
+  readonly answer: Answer;
   /** What was said of the candidate beside its parts. */
   extras: Fields;
   reason: string | undefined;
@@ -122,7 +122,7 @@ export class ReplyDecoder implements EventDecoder {
       reply: () => this.#reply,
       offered: own ? new Map() : offeredOtherwise(this.#call.decode().tools ?? [], fitName),
     });
-    const candidate: Candidate = { index, calls, open: undefined, text: undefined, answer: { text: '', starts: [] }, extras: {}, reason: undefined, finished: false };
+    const candidate: Candidate = { index, calls, open: undefined, text: undefined, answer: { said: new Transcript(longestCited), starts: [] }, extras: {}, reason: undefined, finished: false };
     this.#candidates.set(index, candidate);
     return candidate;
   }
@@ -149,7 +149,8 @@ export class ReplyDecoder implements EventDecoder {
 
   #part(candidate: Candidate, part: Fields): void {
     const { text, functionCall: call, inlineData: blob, executableCode: code, codeExecutionResult: result, thought, thoughtSignature } = part;
-    candidate.answer.starts.push(candidate.answer.text.length);
+    const { said, starts } = candidate.answer;
+    if (starts.length < mostParts) starts.push(said.length);
     const { opaque } = readSignature(typeof thoughtSignature === 'string' ? thoughtSignature : undefined);
     if (isObject(call)) {
       this.#close(candidate);
@@ -176,7 +177,7 @@ export class ReplyDecoder implements EventDecoder {
     const another = kind === 'reasoning' && opaque.length > 0 && candidate.open !== undefined && candidate.open.opaque.length > 0;
     const open = candidate.open?.kind === kind && !another ? candidate.open : this.#open(candidate, kind);
     if (text !== '') this.#events.push({ type: 'block-delta', candidate: candidate.index, block: open.block, text });
-    if (kind === 'text') candidate.answer.text += text;
+    if (kind === 'text') candidate.answer.said.add(text);
     open.opaque.push(...opaque);
   }
 

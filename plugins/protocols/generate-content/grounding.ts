@@ -3,6 +3,7 @@
  * support; canonical annotations count characters of the whole answer, each with its source.
  */
 import type { CanonicalEvent } from '../../../core/index.ts';
+import type { Transcript } from '../../shared/transcript.ts';
 import { isObject, type Fields } from '../../shared/vendor-bag.ts';
 
 export type Annotation = Extract<CanonicalEvent, { type: 'annotation' }>['annotation'];
@@ -22,16 +23,20 @@ function charactersIn(text: string, bytes: number): number {
 
 /** The text of an answer so far, and where its parts begin in it. */
 export interface Answer {
-  readonly text: string;
-  readonly starts: readonly number[];
+  readonly said: Transcript;
+  readonly starts: number[];
 }
 
-/** A place in the answer, from bytes of one of its parts; a start that is not told is 0. */
-function place(segment: Fields, { text, starts }: Answer): { start?: number; end?: number } {
+/** Parts of an answer that a citation can name: of a stream of very many no more are kept. */
+export const mostParts = 10_000;
+
+/** A place in the answer, from bytes of one of its parts; a start that is not told is 0. Beyond what is kept there is none. */
+function place(segment: Fields, { said, starts }: Answer): { start?: number; end?: number } {
   const { partIndex, startIndex = 0, endIndex } = segment;
   if (typeof startIndex !== 'number' || typeof endIndex !== 'number') return {};
   const base = starts[typeof partIndex === 'number' ? partIndex : 0] ?? 0;
-  const part = text.slice(base);
+  const part = said.text.slice(base);
+  if (!said.whole && endIndex > Buffer.byteLength(part)) return {};
   return { start: base + charactersIn(part, startIndex), end: base + charactersIn(part, endIndex) };
 }
 
@@ -76,7 +81,7 @@ export function encodeGrounding(annotations: readonly Annotation[], text: string
   if (cited.length === 0) return undefined;
   const chunks = [...new Map(cited.map(({ url, title }) => [JSON.stringify([url, title]), { web: { uri: url, title } }])).entries()];
   const supports = cited.flatMap(({ url, title, start, end }) => {
-    if (start === undefined || end === undefined) return [];
+    if (start === undefined || end === undefined || start > text.length) return [];
     const segment = { startIndex: Buffer.byteLength(text.slice(0, start)), endIndex: Buffer.byteLength(text.slice(0, end)), text: text.slice(start, end) };
     return [{ segment, groundingChunkIndices: [chunks.findIndex(([key]) => key === JSON.stringify([url, title]))] }];
   });

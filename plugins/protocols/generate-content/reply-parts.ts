@@ -6,6 +6,7 @@ import type { CanonicalEvent, Opaque, ReplyContext } from '../../../core/index.t
 import { argumentsObject } from '../../shared/exact-json.ts';
 import { codeResult } from '../../shared/hosted-tools.ts';
 import { loseForeign } from '../../shared/losses.ts';
+import { longestCited, Transcript } from '../../shared/transcript.ts';
 import { isObject, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { encodeFinish } from './finish.ts';
@@ -24,7 +25,7 @@ export interface ReplyPartsOptions {
 }
 
 interface Candidate {
-  text: string;
+  readonly said: Transcript;
   readonly annotations: Annotation[];
   readonly logprobs: unknown[];
   refused: boolean;
@@ -37,7 +38,7 @@ interface OpenBlock {
   readonly from: number;
   /** Citations that do not say their place: they are of the whole block. */
   readonly cited: Annotation[];
-  text: string;
+  readonly said: Transcript;
 }
 
 export class ReplyParts {
@@ -59,7 +60,7 @@ export class ReplyParts {
       case 'block-delta':
         return this.#add(event);
       case 'block-start':
-        this.#blocks.set(event.block, { start: event, from: this.#candidate(event.candidate).text.length, cited: [], text: '' });
+        this.#blocks.set(event.block, { start: event, from: this.#candidate(event.candidate).said.length, cited: [], said: new Transcript() });
         if (event.kind === 'refusal') this.#candidate(event.candidate).refused = true;
         return [];
       case 'block-end':
@@ -81,7 +82,7 @@ export class ReplyParts {
   #candidate(index: number): Candidate {
     const known = this.#candidates.get(index);
     if (known) return known;
-    const candidate: Candidate = { text: '', annotations: [], logprobs: [], refused: false, called: false };
+    const candidate: Candidate = { said: new Transcript(longestCited), annotations: [], logprobs: [], refused: false, called: false };
     this.#candidates.set(index, candidate);
     return candidate;
   }
@@ -96,11 +97,11 @@ export class ReplyParts {
     const block = this.#blocks.get(number);
     if (!block) return [];
     const { kind } = block.start;
-    if (kind === 'text' || kind === 'refusal') this.#candidate(candidate).text += text;
+    if (kind === 'text' || kind === 'refusal') this.#candidate(candidate).said.add(text);
     if (kind === 'audio' && Object.values(vendor).some(({ transcript }) => transcript)) this.#options.lost?.('audio.transcript', 'generate-content has no place for what its sound says');
     const spoken = kind === 'text' || kind === 'refusal' || (kind === 'reasoning' && !this.#options.hidesThoughts);
     if (spoken && this.#options.streamed) return text === '' ? [] : [speech(kind, { text })];
-    block.text += text;
+    block.said.add(text);
     return [];
   }
 
@@ -108,8 +109,9 @@ export class ReplyParts {
     const block = this.#blocks.get(number);
     if (!block) return [];
     this.#blocks.delete(number);
-    const { start, text, from, cited } = block;
-    const { annotations, text: answer } = this.#candidate(start.candidate);
+    const { start, from, cited } = block;
+    const { text } = block.said;
+    const { annotations, said: answer } = this.#candidate(start.candidate);
     annotations.push(...cited.map((annotation) => ({ ...annotation, start: from, end: answer.length })));
     switch (start.kind) {
       case 'text':
@@ -158,10 +160,11 @@ export class ReplyParts {
       this.promptFeedback = promptFeedback;
       return;
     }
-    const { text, annotations, logprobs, refused } = this.#candidate(index);
+    const { annotations, logprobs, refused, said: { text } } = this.#candidate(index);
     const cited = 'groundingMetadata' in extras || 'citationMetadata' in extras;
     const grounding = cited ? undefined : encodeGrounding(annotations, text);
     if (!cited && !annotations.every(isCited)) this.#options.lost?.('annotations', 'generate-content cites web pages only');
+    if (!cited && annotations.some(({ start = 0 }) => start > text.length)) this.#options.lost?.('annotations.start', 'the answer was too long to place all its citations in it');
     this.endings.set(index, {
       finishReason: encodeFinish(refused && reason.unified === 'stop' ? { unified: 'refusal', raw: '' } : reason),
       ...extras,

@@ -5,6 +5,7 @@
  */
 import type { CanonicalEvent, Opaque, ReplyContext, Usage } from '../../../core/index.ts';
 import { loseForeign } from '../../shared/losses.ts';
+import { longestCited, Transcript } from '../../shared/transcript.ts';
 import type { Fields } from '../../shared/vendor-bag.ts';
 import { encodeAnnotation } from './annotations.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
@@ -26,6 +27,8 @@ interface Current {
 }
 
 const bytesPerToken = 4;
+/** Characters of a vendor's own word that are told. */
+const longestWord = 40;
 const tokensPerImage = 1600;
 
 export class ReplyEvents {
@@ -43,7 +46,7 @@ export class ReplyEvents {
   #refused = false;
   #length = 0;
   /** The answer so far: citations of others say where in it they stand. */
-  #text = '';
+  readonly #said = new Transcript(longestCited);
 
   constructor(context: ReplyContext) {
     this.#context = context;
@@ -127,13 +130,15 @@ export class ReplyEvents {
     const delta = deltaOf(kind, text);
     if (!delta || text === '') return;
     this.#length += text.length;
-    if (kind === 'text') this.#text += text;
+    if (kind === 'text') this.#said.add(text);
     current.empty = false;
     this.#delta(current, delta);
   }
 
   #cite(current: Current, { annotation }: Event<'annotation'>): void {
-    const citation = encodeAnnotation(annotation, this.#text);
+    const { text } = this.#said;
+    const citation = encodeAnnotation(annotation, text);
+    if (annotation.citedText === undefined && (annotation.end ?? 0) > text.length) this.#context.lost?.('annotations.citedText', 'the answer was too long to find the passage in it');
     if (citation && current.start.kind === 'text') this.#delta(current, { type: 'citations_delta', citation });
     else this.#context.lost?.(`annotations.${annotation.kind}`, 'messages cites with an address only');
   }
@@ -222,6 +227,7 @@ export class ReplyEvents {
     this.#head();
     const { reason = { unified: 'other', raw: '' }, stopSequence = null, vendor } = this.#finish ?? {};
     const word = encodeFinish(reason.unified, this.#calls > 0, this.#refused);
+    if (reason.unified === 'other') this.#context.lost?.('finish', `messages has no word for "${reason.raw.slice(0, longestWord)}"`);
     const details = word === 'refusal' ? { type: 'refusal', category: null, explanation: null } : null;
     const usage = encodeUsage(this.#usage, { input: this.#estimate(), output: Math.ceil(this.#length / bytesPerToken) });
     const delta = { stop_reason: word, stop_sequence: stopSequence, stop_details: details, ...bag.fields({ vendor }) };

@@ -1,5 +1,6 @@
 /** Blocks of a reply while they grow: what each of them has said so far, and where its item stands. */
 import type { CanonicalEvent } from '../../../core/index.ts';
+import { Transcript } from '../../shared/transcript.ts';
 import type { Fields } from '../../shared/vendor-bag.ts';
 import { makeId } from './response-object.ts';
 import type { WireName } from './tool-names.ts';
@@ -20,7 +21,7 @@ export class OpenSpeech {
   readonly place: Fields;
   readonly refused: boolean;
   readonly logprobs: unknown[] = [];
-  text = '';
+  readonly said = new Transcript();
   over = false;
   readonly #annotations: Fields[] = [];
   readonly #part: Record<string, unknown>;
@@ -34,8 +35,14 @@ export class OpenSpeech {
     message.content.push(this.#part);
   }
 
+  /** Puts what was said so far into the part that the item holds: with each piece of it that would be a string of strings. */
+  settle(): void {
+    this.#part[this.refused ? 'refusal' : 'text'] = this.said.text;
+  }
+
   /** The part as it is now. */
   shown(): Fields {
+    this.settle();
     return this.refused ? { ...this.#part } : { ...this.#part, annotations: [...this.#annotations], logprobs: [...this.logprobs] };
   }
 
@@ -43,8 +50,7 @@ export class OpenSpeech {
   add(text: string): readonly unknown[] {
     const logprobs = this.#waiting;
     this.#waiting = [];
-    this.text += text;
-    this.#part[this.refused ? 'refusal' : 'text'] = this.text;
+    this.said.add(text);
     return logprobs;
   }
 
@@ -72,7 +78,7 @@ export class OpenReasoning {
   readonly ownId: string | undefined;
   id = '';
   index = 0;
-  #text: string | undefined;
+  #said: Transcript | undefined;
 
   constructor(ownId: unknown) {
     this.ownId = typeof ownId === 'string' ? ownId : undefined;
@@ -85,7 +91,7 @@ export class OpenReasoning {
 
   /** Whether a part is open. */
   get thinking(): boolean {
-    return this.#text !== undefined;
+    return this.#said !== undefined;
   }
 
   get place(): Fields {
@@ -93,18 +99,18 @@ export class OpenReasoning {
   }
 
   startPart(): SummaryPart {
-    this.#text = '';
+    this.#said = new Transcript();
     return { type: 'summary_text', text: '' };
   }
 
   add(text: string): void {
-    this.#text = (this.#text ?? '') + text;
+    this.#said?.add(text);
   }
 
   endPart(): SummaryPart {
-    const part: SummaryPart = { type: 'summary_text', text: this.#text ?? '' };
+    const part: SummaryPart = { type: 'summary_text', text: this.#said?.text ?? '' };
     this.summary.push(part);
-    this.#text = undefined;
+    this.#said = undefined;
     return part;
   }
 }
