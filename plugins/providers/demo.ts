@@ -2,7 +2,6 @@
 import { z } from 'zod';
 import { definePlugin, type Provider } from '../../core/index.ts';
 import { echo, painter } from './demo/models.ts';
-import { pictureFor } from './demo/picture-reply.ts';
 import { replyTo } from './demo/reply.ts';
 
 const origin = 'http://demo.invalid/v1';
@@ -20,7 +19,10 @@ export const demo = definePlugin({
       if (attempt.target.provider !== provider) return undefined;
       attempt.sent = true;
       const context = { id, created: Math.floor(receivedAt / 1000), pace, signal: attempt.signal };
-      return attempt.target.model === painter ? pictureFor(request, context) : replyTo(request.body, context);
+      if (attempt.target.model !== painter) return replyTo(request.body, context);
+      // Read with the first picture: what compresses them takes a megabyte that few gateways need.
+      const { pictureFor } = await import('./demo/picture-reply.ts');
+      return pictureFor(request, context);
     });
   },
 });
