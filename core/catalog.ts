@@ -36,6 +36,8 @@ const capabilitiesSchema = z.strictObject({
    * and keys, verbosity, service tiers, metadata. Most vendors refuse a field they do not know.
    */
   chatExtras: z.boolean().default(false),
+  /** How ids of tool calls have to look on its wire of chat-completions: Mistral's models take nine letters and digits only. */
+  callIds: z.enum(['any', 'nine']).default('any'),
   /** Whether OpenAI's marks for what to cache are taken; other models find that by themselves, and refuse the marks. */
   cacheMarks: z.boolean().default(false),
   /** What its vendor runs for it as a hosted tool. */

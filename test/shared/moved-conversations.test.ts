@@ -32,6 +32,25 @@ describe('thoughts in a chat', () => {
   });
 });
 
+describe('ids of calls in a chat', () => {
+  const mistral = chatModel({ id: 'mistralai/mistral-large', capabilities: { chatExtras: false, callIds: 'nine' } });
+  const asked = (id: string): object => ({ model: 'a/b', tools, messages: [{ role: 'user', content: 'Look.' }, { role: 'assistant', content: null, tool_calls: [{ ...call, id }] }, { role: 'tool', tool_call_id: id, content: 'Seen.' }] });
+
+  it('go on as they are to whoever takes them', () => {
+    expect(suits('chat-completions', asked('D681PevKs'), mistral)).toBe(true);
+    expect(suits('chat-completions', asked('call_1'))).toBe(true);
+  });
+
+  it.each(['call_1', 'toolu_01A09q90qw90lq917835lq9'])('are made anew for a vendor that takes nine letters and digits: %s', (id) => {
+    expect(suits('chat-completions', asked(id), mistral)).toBe(false);
+    const { messages } = JSON.parse(sent('chat-completions', asked(id), mistral));
+    const fresh: unknown = messages[1].tool_calls[0].id;
+    expect(fresh).toMatch(/^[a-zA-Z0-9]{9}$/);
+    expect(messages[2].tool_call_id).toBe(fresh);
+    expect(JSON.parse(sent('chat-completions', asked('D681PevKs'), mistral)).messages[1].tool_calls[0].id).toBe('D681PevKs');
+  });
+});
+
 describe('pictures a model made, in a chat', () => {
   const png = 'iVBORw0KGgo=';
   const sealed = { google: { thought_signature: 'c2VhbA==' } };

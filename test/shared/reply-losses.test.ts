@@ -55,3 +55,21 @@ describe.each(rows)('the %s reply "%s"', (vendor, name, lost) => {
     expect(lostFor(client, events, true)).toEqual(expected);
   });
 });
+
+describe('why a reply ended', () => {
+  const ended = (finish: Partial<Extract<CanonicalEvent, { type: 'finish' }>>): CanonicalEvent[] => [
+    { type: 'response-start' },
+    { type: 'finish', candidate: 0, reason: { unified: 'stop', raw: 'stop' }, ...finish },
+    { type: 'response-end' },
+  ];
+
+  it('is told as lost to clients of messages where nobody there has a word for it', () => {
+    expect(lostFor('messages', ended({ reason: { unified: 'other', raw: 'MALFORMED' } }), true)).toEqual(['finish']);
+    expect(lostFor('messages', ended({ reason: { unified: 'pause', raw: 'pause_turn' } }), false)).toEqual([]);
+  });
+
+  it('is told to clients of chat-completions beside the usual word, but for the sequence it stopped at', () => {
+    expect(lostFor('chat-completions', ended({ reason: { unified: 'other', raw: 'MALFORMED' } }), false)).toEqual([]);
+    expect(lostFor('chat-completions', ended({ reason: { unified: 'stop-sequence', raw: 'stop_sequence' }, stopSequence: '\n' }), true)).toEqual(['stopSequence']);
+  });
+});

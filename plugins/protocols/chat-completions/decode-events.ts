@@ -6,6 +6,7 @@
 import { GatewayError, knownCount } from '../../../core/index.ts';
 import type { BlockKind, CanonicalEvent, ClientCall, EventDecoder, Opaque, WireEvent } from '../../../core/index.ts';
 import { readVendorError } from '../../shared/openai-error.ts';
+import { Transcript } from '../../shared/transcript.ts';
 import { isObject, type Fields } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { decodeAnnotation } from './annotations.ts';
@@ -23,7 +24,7 @@ interface OpenBlock {
   readonly block: number;
   readonly kind: BlockKind;
   /** Of reasoning: its text so far, the entry it came from, and the state sealed with it. */
-  text: string;
+  readonly said: Transcript | undefined;
   entry: unknown;
   readonly opaque: Opaque[];
 }
@@ -162,10 +163,11 @@ export class ReplyDecoder implements EventDecoder {
   #read(candidate: Candidate, delta: Fields, logprobs: unknown): void {
     const { content, refusal, tool_calls: calls, function_call: former, reasoning_details: details } = delta;
     if (!(Array.isArray(details) && this.#readDetails(candidate, details))) this.#reason(candidate, delta['reasoning_content'] ?? delta['reasoning']);
-    if (Array.isArray(delta['annotations'])) this.#annotate(candidate, delta['annotations']);
     if (isObject(logprobs)) this.#weigh(candidate, logprobs);
     if (typeof content === 'string') this.#say(candidate, 'text', content);
     else if (Array.isArray(content)) this.#readParts(candidate, content);
+    // Behind the text they stand in: a whole message has both at once.
+    if (Array.isArray(delta['annotations'])) this.#annotate(candidate, delta['annotations']);
     if (typeof refusal === 'string') this.#say(candidate, 'refusal', refusal);
     if (isObject(delta['audio'])) this.#hear(candidate, delta['audio']);
     if (Array.isArray(delta['images'])) this.#see(candidate, delta['images']);
@@ -185,7 +187,7 @@ export class ReplyDecoder implements EventDecoder {
   #open(candidate: Candidate, kind: BlockKind, facts: BlockFacts = {}): OpenBlock {
     this.#close(candidate);
     const block = this.#nextBlock();
-    const open: OpenBlock = { block, kind, text: '', entry: undefined, opaque: [] };
+    const open: OpenBlock = { block, kind, said: kind === 'reasoning' ? new Transcript() : undefined, entry: undefined, opaque: [] };
     candidate.open = open;
     if (kind === 'text') candidate.text = block;
     this.#events.push({ type: 'block-start', candidate: candidate.index, block, kind, ...facts });
@@ -204,7 +206,7 @@ export class ReplyDecoder implements EventDecoder {
     if (typeof text !== 'string' || text === '') return;
     const { open } = candidate;
     const current = open?.kind === 'reasoning' && open.opaque.length === 0 ? open : this.#open(candidate, 'reasoning');
-    current.text += text;
+    current.said?.add(text);
     this.#say(candidate, 'reasoning', text);
   }
 
@@ -217,7 +219,7 @@ export class ReplyDecoder implements EventDecoder {
       const { open } = candidate;
       const same = open?.kind === 'reasoning' && (index === undefined || open.entry === undefined || open.entry === index);
       // Entries may repeat the whole text that went before, only to seal it.
-      const repeats = same && sealing && text === open.text;
+      const repeats = same && sealing && text === open.said?.text;
       const current = same && (repeats || text === '' || open.opaque.length === 0) ? open : this.#open(candidate, 'reasoning');
       current.entry ??= index;
       if (!repeats) this.#reason(candidate, text);

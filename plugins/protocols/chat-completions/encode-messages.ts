@@ -82,7 +82,7 @@ function encodeResult(turn: Turn, result: ToolResult, path: string, encoding: En
   const content = joinParts(texts, form, '\n\n');
   const fields = bag.fields(turn);
   if (form.includes('function')) return { message: overlay(fields, { role: 'function', name: result.name, content: content ?? null }), media };
-  const id = encoding.own ? result.callId : fitCallId(result.callId);
+  const id = callIdOf(result.callId, encoding);
   return { message: overlay(fields, { role: 'tool', tool_call_id: id, name: turn.name, content: content ?? '' }), media };
 }
 
@@ -167,6 +167,11 @@ function encodeSeals(opaque: ToolCall['opaque'] = [], path: string, { owner, los
   return kept.length > 0 ? { extra_content: Object.fromEntries(kept.map(({ vendor, value }) => [vendor, { thought_signature: value }])) } : {};
 }
 
+/** An id as the model takes it: one of this protocol's own stands, unless it was made by a vendor of other habits. */
+function callIdOf(id: string, { own, model: { capabilities } }: Encoding): string {
+  return own && capabilities.callIds === 'any' ? id : fitCallId(id, capabilities);
+}
+
 /** Sealed state is for its own vendor; reasoning read in another protocol and not sealed belongs to nobody known. */
 function isReplayable(block: ReasoningBlock, { owner, model }: Encoding): boolean {
   const { opaque = [] } = block;
@@ -178,7 +183,7 @@ function isReplayable(block: ReasoningBlock, { owner, model }: Encoding): boolea
 function encodeCall({ block, path }: Placed<ToolCall>, encoding: Encoding): Fields {
   const { own, extras, lose } = encoding;
   const { arguments: text, custom, namespace } = block;
-  const id = own ? block.id : fitCallId(block.id);
+  const id = callIdOf(block.id, encoding);
   const name = own ? block.name : fitName(block.name);
   if (namespace !== undefined) lose(`${path}.namespace`, 'chat-completions has no namespaces for tools');
   if (block.cache) lose(`${path}.cache`, 'chat-completions has no cache marks on calls');

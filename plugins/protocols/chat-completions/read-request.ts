@@ -9,6 +9,7 @@ import { preferencesOf } from '../../shared/provider-object.ts';
 import { badField, checkWire } from '../../shared/wire-check.ts';
 import { decodeRequest, isOwnTool, isSearch, leastLimit } from './decode-request.ts';
 import { refusesExtensions } from './reasoning.ts';
+import { takesCallId } from './tool-names.ts';
 import { requestWire, type WireMessage, type WirePart, type WireRequest, type WireToolReference } from './wire.ts';
 
 /** The two names of the output limit, the former one first. */
@@ -55,13 +56,19 @@ export class ChatCall implements ClientCall {
   }
 
   suits(model: Model): boolean {
-    return !this.#extended || !refusesExtensions(model);
+    if (this.#extended && refusesExtensions(model)) return false;
+    return model.capabilities.callIds === 'any' || this.#wire.messages.flatMap(idsOf).every((id) => takesCallId(id, model.capabilities));
   }
 
   decode(): CanonicalRequest {
     this.#request ??= decodeRequest(this.#wire, this.#text);
     return this.#request;
   }
+}
+
+function idsOf(message: WireMessage): readonly string[] {
+  if (message.role === 'tool') return [message.tool_call_id];
+  return message.role === 'assistant' ? (message.tool_calls?.map(({ id }) => id) ?? []) : [];
 }
 
 function isExtended(message: WireMessage): boolean {

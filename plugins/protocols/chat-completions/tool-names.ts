@@ -1,4 +1,5 @@
 /** Names and ids that other protocols allow and this wire does not, made anew from themselves. */
+import type { Capabilities } from '../../../core/index.ts';
 import { digest, fitByRule } from '../../shared/offered-tools.ts';
 
 const longest = 64;
@@ -8,7 +9,13 @@ export function fitName(name: string): string {
   return fitByRule(name, rule);
 }
 
-/** The id itself where the wire takes it, for the call and for its result. */
-export function fitCallId(id: string): string {
-  return id.length > 0 && id.length <= longest ? id : `call_${digest(id)}`;
+/** Whether a model takes an id as it stands. */
+export function takesCallId(id: string, { callIds }: Capabilities): boolean {
+  return callIds === 'nine' ? /^[A-Za-z0-9]{9}$/.test(id) : id.length > 0 && id.length <= longest;
+}
+
+/** The id itself where the model takes it, for the call and for its result. */
+export function fitCallId(id: string, capabilities: Capabilities): string {
+  if (takesCallId(id, capabilities)) return id;
+  return capabilities.callIds === 'nine' ? digest(id).slice(0, 9) : `call_${digest(id)}`;
 }
