@@ -222,6 +222,11 @@ describe('how a response ends', () => {
     expect(last(events)['output']).toMatchObject([{ status: status === 'incomplete' ? 'incomplete' : 'completed' }]);
   });
 
+  it('a call that was cut is no completed one', () => {
+    const events = stream([start, ...called(0, ['{"a":']), { type: 'finish', candidate: 0, reason: { unified: 'length', raw: 'max_tokens' } }, { type: 'response-end' }]);
+    expect(last(events)['output']).toMatchObject([{ type: 'function_call', status: 'incomplete', arguments: '{"a":' }]);
+  });
+
   it('a model that broke off is told by its own word for it', () => {
     const events = stream([start, ...block(0, 'text', 'a'), { type: 'finish', candidate: 0, reason: { unified: 'error', raw: 'MALFORMED_FUNCTION_CALL' } }, { type: 'response-end' }]);
     expect(events.at(-1)).toMatchObject({ type: 'response.failed', response: { error: { code: 'server_error', message: expect.stringContaining('MALFORMED_FUNCTION_CALL') } } });

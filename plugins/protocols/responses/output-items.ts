@@ -71,7 +71,11 @@ export class OutputItems {
     this.#told = [];
     for (const block of this.#blocks.keys()) this.#end({ type: 'block-end', candidate: 0, block });
     this.#tellCode();
-    this.#endMessage(this.ending.status === 'incomplete' ? 'incomplete' : 'completed');
+    const { status } = this.ending;
+    this.#endMessage(status === 'incomplete' ? 'incomplete' : 'completed');
+    const last = this.#output.at(-1);
+    // A call that was cut must not be taken for one to run.
+    if (status === 'incomplete' && last && 'call_id' in last && 'name' in last) this.#output[this.#output.length - 1] = { ...last, status };
     return this.#told;
   }
 
