@@ -16,9 +16,10 @@ const questionSchema = z.object({
   id: z.number(),
   to: z.enum(['others', 'supervisor']),
   topic: z.string(),
-  question: z.unknown(),
+  question: z.unknown().optional(),
 });
-const answerSchema = z.object({ type: z.literal('tollgate:answer'), id: z.number(), answer: z.unknown() });
+/** An answer that is none has no place in JSON. */
+const answerSchema = z.object({ type: z.literal('tollgate:answer'), id: z.number(), answer: z.unknown().optional() });
 
 type Question = z.output<typeof questionSchema>;
 type Answer = z.output<typeof answerSchema>;

@@ -40,7 +40,7 @@ export async function openStore({ window, url }: StoreOptions, workers: Workers)
 async function inPostgres(window: number, url: string): Promise<Store> {
   const { RateLimiterMemory, RateLimiterPostgres } = await import('rate-limiter-flexible');
   const { Pool } = await import('pg');
-  const pool = new Pool({ connectionString: url, max: connections, connectionTimeoutMillis: 2000 });
+  const pool = new Pool({ connectionString: url, max: connections, connectionTimeoutMillis: 2000, query_timeout: 5000 });
   // A connection that breaks while it is idle tells it here, and would end the process if nobody listened.
   pool.on('error', () => undefined);
   await pool.query(tables);
