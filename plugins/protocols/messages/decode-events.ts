@@ -29,6 +29,13 @@ interface OpenBlock {
 /** Fields of a message that have a canonical name, or are said by other events. */
 const messageFields = new Set(['id', 'type', 'role', 'model', 'content', 'stop_reason', 'stop_sequence', 'stop_details', 'usage']);
 
+/** What a stream's beginning says of its output is a mere beginning: were it taken for a figure, an end that tells none would cost next to nothing. */
+function withoutOutput({ usage, ...message }: Fields): Fields {
+  if (!isObject(usage)) return message;
+  const { output_tokens: _, ...figures } = usage;
+  return { ...message, usage: figures };
+}
+
 const callFields = new Set(['type', 'id', 'name', 'input']);
 
 function text(value: unknown): string {
@@ -95,7 +102,7 @@ export class ReplyDecoder implements EventDecoder {
       case 'content_block_delta':
         return isObject(delta) ? this.#add(index, delta) : undefined;
       case 'message_start':
-        return isObject(message) ? this.#start(message) : undefined;
+        return isObject(message) ? this.#start(withoutOutput(message)) : undefined;
       case 'content_block_start':
         return isObject(block) ? this.#begin(index, block) : undefined;
       case 'content_block_stop':

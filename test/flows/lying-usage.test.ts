@@ -1,0 +1,82 @@
+/** Vendors whose figures cannot be true, on each wire, whole and streamed: what the books say of such calls. */
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
+import type { Entry, Store } from '../../plugins/meters/balance/store.ts';
+import { modelOf, streamedCall } from '../support/operated.ts';
+import { wires, type Wire } from '../support/replaying-vendor.ts';
+import { openVendorHouse, type VendorHouse } from '../support/vendor-house.ts';
+
+let house: VendorHouse;
+let store: Store;
+let key: string;
+beforeAll(async () => {
+  house = await openVendorHouse();
+  store = await openSqlite({ file: join(house.gateway.dataFolder, 'ledger.db') });
+  const made: unknown = await house.gateway.verb('keys create', [], { account: 'tester' });
+  key = typeof made === 'object' && made && 'key' in made ? String(made.key) : '';
+});
+afterAll(async () => {
+  await store.close();
+  await house.close();
+});
+
+/** What each wire calls the two figures; where it tells their sum as well, the one is known by the other. */
+const names: Readonly<Record<Wire, { readonly input: string; readonly output: readonly string[] }>> = {
+  'chat-completions': { input: 'prompt_tokens', output: ['completion_tokens', 'total_tokens'] },
+  responses: { input: 'input_tokens', output: ['output_tokens', 'total_tokens'] },
+  messages: { input: 'input_tokens', output: ['output_tokens'] },
+  'generate-content': { input: 'promptTokenCount', output: ['candidatesTokenCount', 'totalTokenCount'] },
+};
+
+const lies: readonly (readonly [told: string, figure: unknown])[] = [
+  ['zero', 0], ['below zero', -5], ['beyond all bounds', 9e15], ['beyond what a number can hold', 1e300], ['no whole number', 12.5], ['words', '12'], ['nothing', null],
+];
+
+function bodyOf(wire: Wire, stream: boolean): readonly [path: string, body: object] {
+  const { path, body } = streamedCall(wire);
+  if (stream) return [path, body];
+  return wire === 'generate-content' ? [path.replace('streamGenerateContent?alt=sse', 'generateContent'), body] : [path, { ...body, stream: false }];
+}
+
+/** What the books have of a call whose vendor tells these figures. */
+async function booked(wire: Wire, stream: boolean, usage: Readonly<Record<string, unknown>> | 'missing'): Promise<readonly Entry[]> {
+  const upstream = modelOf[wire].replace(/^\w+\//, '');
+  house.vendors.script(upstream, { text: ['It is ', 'a long ', 'answer.'], usage });
+  const [path, body] = bodyOf(wire, stream);
+  const response = await fetch(house.gateway.url + path, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'anthropic-version': '2023-06-01' },
+    body: JSON.stringify(body),
+  });
+  expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('answer.')]);
+  return store.entries({ call: response.headers.get('x-request-id') ?? '', limit: 9 });
+}
+
+function expectPlausible(entries: readonly Entry[], what: string): void {
+  const [reserve, post, ...more] = entries;
+  expect([reserve?.kind, post?.kind, more], what).toEqual(['reserve', 'post', []]);
+  expect(post?.revenue, what).toBeGreaterThan(0n);
+  expect(post?.revenue, what).toBeLessThanOrEqual(reserve?.reserved ?? 0n);
+  expect(post?.basis === 'estimate' || post?.flags.includes('suspect'), what).toBe(true);
+}
+
+describe.each(wires)('a vendor of %s', (wire) => {
+  it.each(lies)('that says its figures are %s is not believed: the call costs an estimate, and says so', async (_, figure) => {
+    const input = { [names[wire].input]: figure };
+    const output = Object.fromEntries(names[wire].output.map((name) => [name, figure]));
+    for (const stream of [true, false]) {
+      for (const usage of [input, output, { ...input, ...output }]) {
+        expectPlausible(await booked(wire, stream, usage), JSON.stringify({ stream, usage }));
+      }
+    }
+  });
+
+  it('that says nothing is paid an estimate, and the books say so', async () => {
+    for (const stream of [true, false]) expectPlausible(await booked(wire, stream, 'missing'), `stream: ${stream}`);
+  });
+});
+
+it('the books are sound after all of this', async () => {
+  expect(await store.audit()).toMatchObject({ ok: true, pending: 0, findings: [] });
+});
