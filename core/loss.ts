@@ -53,8 +53,9 @@ function joined(parts: readonly (string | number)[]): string {
 export function clientPath(path: string, request: CanonicalRequest, names: Readonly<Record<string, string>>): string {
   const parts = segments(path);
   const [first = path] = parts;
+  const own = request.names ?? {};
   // A client may call a field `constructor`, which every object has.
-  const named = (name: string | number): string | undefined => (Object.hasOwn(names, name) ? names[name] : undefined);
+  const named = (name: string | number): string | undefined => (Object.hasOwn(own, name) ? own[name] : Object.hasOwn(names, name) ? names[name] : undefined);
   let known = named(path) ?? (named(`${first}.`) ?? named(first) ?? String(first)) + joined(parts.slice(1));
   let value: unknown = request;
   for (const [index, part] of parts.entries()) {

@@ -179,6 +179,8 @@ export const requestSchema = z.strictObject({
   metadata: z.record(z.string(), z.unknown()).optional(),
   serviceTier: z.string().optional(),
   cacheKey: z.string().optional(),
+  /** How the client called canonical fields, where its protocol has several names for the same: losses are told by them. */
+  names: z.record(z.string(), z.string()).optional(),
   ...bag,
 });
 

@@ -94,6 +94,13 @@ const fitted: Readonly<Record<string, Case>> = {
   },
   'a limit of nothing': { client: 'messages', body: { ...hi, max_tokens: 0 }, lost: { 'chat-completions': 'max_tokens', responses: 'max_tokens', 'generate-content': 'max_tokens' } },
   'a limit of one': { client: 'chat-completions', body: { ...hi, max_completion_tokens: 1 }, lost: { responses: 'max_completion_tokens' } },
+  'a limit by its former name': { client: 'chat-completions', body: { ...hi, max_tokens: 1 }, lost: { responses: 'max_tokens' } },
+  'an effort by the name that OpenAI does not use': { client: 'chat-completions', body: { ...hi, reasoning: { effort: 'utmost' } }, lost: { messages: 'reasoning.effort' } },
+  'an effort alone': { client: 'messages', body: { ...hi, max_tokens: 100, output_config: { effort: 'high' } } },
+  'functions by their former name': {
+    client: 'chat-completions', body: { ...hi, functions: [{ name: 'look', parameters: { type: ['object', 'null'], properties: {} } }] },
+    lost: { responses: 'functions[0].parameters', messages: 'functions[0].parameters' },
+  },
   'a picture whose type is not the one it states': { client: 'chat-completions', body: { messages: [say([{ type: 'text', text: 'What?' }, { type: 'image_url', image_url: { url: `data:image/bmp;base64,${png}` } }])] } },
 };
 

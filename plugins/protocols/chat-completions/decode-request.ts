@@ -51,6 +51,7 @@ export function decodeRequest(wire: WireRequest, text: string): CanonicalRequest
     metadata: wire.metadata ?? undefined,
     serviceTier: wire.service_tier ?? undefined,
     cacheKey: wire.prompt_cache_key ?? undefined,
+    names: namesIn(wire),
     ...bag.keep(
       { ...leftover(vendorsOwn, readWhole), ...partsLeft(wire), ...reasoning.rest },
       ['read', ...spelling(wire), ...calling.form, ...reasoning.form],
@@ -61,6 +62,18 @@ export function decodeRequest(wire: WireRequest, text: string): CanonicalRequest
 /** Where both names of the limit are used, neither may be passed. */
 export function leastLimit({ max_tokens: former, max_completion_tokens: current }: WireRequest): number | undefined {
   return former && current ? Math.min(former, current) : (former ?? current ?? undefined);
+}
+
+/** Names of fields other than those this protocol uses today. */
+function namesIn({ max_completion_tokens: limit, max_tokens: formerLimit, functions, tools, function_call: call, tool_choice: choice, reasoning, reasoning_effort: effort, user, safety_identifier: safety }: WireRequest): Record<string, string> | undefined {
+  const names = {
+    ...(formerLimit && !limit ? { outputLimit: 'max_tokens' } : {}),
+    ...(functions && !tools ? { '.schema': 'parameters', '.strict': 'strict', '.arguments': 'arguments' } : {}),
+    ...(call && !choice ? { toolChoice: 'function_call' } : {}),
+    ...(reasoning && !effort ? { reasoning: 'reasoning', 'reasoning.effort': reasoning.effort ? 'reasoning.effort' : 'reasoning.enabled' } : {}),
+    ...(typeof user !== 'string' && typeof safety === 'string' ? { user: 'safety_identifier' } : {}),
+  };
+  return Object.keys(names).length > 0 ? names : undefined;
 }
 
 /** Spellings that say no more than others do, and are restored. */

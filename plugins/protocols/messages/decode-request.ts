@@ -42,6 +42,7 @@ export function decodeRequest(wire: WireRequest, text: string): CanonicalRequest
     reasoning: thinking.value,
     user: wire.metadata?.user_id ?? undefined,
     serviceTier: wire.service_tier ? tiers[wire.service_tier] : undefined,
+    names: thinking.form.includes('thinking-unset') ? { reasoning: 'output_config.effort' } : undefined,
     ...bag.keep(
       { ...leftover(vendorsOwn, readFields), ...partsLeft(wire), ...thinking.rest },
       ['read', ...(wire.stream === false ? ['stream-false'] : []), ...thinking.form],
