@@ -102,6 +102,12 @@ export const media: readonly Capability[] = [
     got: { responses: holds({ type: 'input_file', file_url: pdfUrl }), messages: holds({ type: 'document', source: { type: 'url', url: pdfUrl } }), 'generate-content': holds({ fileData: { fileUri: pdfUrl } }) },
   },
   {
+    name: 'what is said of a document',
+    ask: about({ messages: { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: pdf }, context: 'Of May.' } }),
+    got: { messages: holds({ type: 'document', context: 'Of May.' }) },
+    instead: { 'chat-completions': mentions('Of May.'), responses: mentions('Of May.'), 'generate-content': mentions('Of May.') },
+  },
+  {
     name: 'document of plain text',
     ask: about({
       messages: { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'Depth 4 m' }, title: 'Depths' },

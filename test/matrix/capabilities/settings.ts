@@ -71,6 +71,14 @@ export const settings: readonly Capability[] = [
     shown: texts('{"at":"noon"}'),
   },
   {
+    name: 'structured output of a list',
+    ask: { 'generate-content': config({ responseMimeType: 'application/json', responseSchema: { type: 'ARRAY', items: { type: 'STRING' } } }) },
+    got: { 'generate-content': holds({ responseSchema: { type: 'ARRAY', items: { type: 'STRING' } } }), messages: holds({ format: { type: 'json_schema', schema: { type: 'array', items: { type: 'string' } } } }) },
+    instead: { 'chat-completions': mentions('"type":"array"'), responses: mentions('"type":"array"') },
+    does: everywhere({ text: '["noon"]' }),
+    shown: texts('["noon"]'),
+  },
+  {
     ...field('verbosity', { 'chat-completions': { verbosity: 'low' }, responses: { text: { verbosity: 'low' } } }),
     model: 'thinking',
   },

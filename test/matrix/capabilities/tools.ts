@@ -242,5 +242,11 @@ export const tools: readonly Capability[] = [
     does: everywhere({ toolCalls: [{ name: 'bash', arguments: '{"command":"ls"}' }] }),
     shown: { messages: holds({ type: 'tool_use', name: 'bash', input: { command: 'ls' } }) },
   },
-  { name: 'tools of the vendor alone', model: 'thinking', ask: { responses: { tools: [{ type: 'file_search', vector_store_ids: ['vs_1'] }] } }, got: { responses: holds({ type: 'file_search' }) } },
+  { name: 'tools of the vendor alone', model: 'thinking', ask: { responses: { tools: [{ type: 'mcp', server_label: 'charts', server_url: 'https://charts.example' }] } }, got: { responses: holds({ type: 'mcp' }) } },
+  {
+    name: 'search of kept files', model: 'thinking',
+    ask: { responses: { tools: [{ type: 'file_search', vector_store_ids: ['vs_1'] }] }, 'generate-content': { tools: [{ fileSearch: { fileSearchStoreNames: ['fileSearchStores/a'] } }] } },
+    got: { responses: holds({ type: 'file_search' }), 'generate-content': holds({ fileSearch: {} }) },
+    possible: (client, wire) => client === wire,
+  },
 ];
