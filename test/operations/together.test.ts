@@ -34,6 +34,11 @@ async function start(limits?: string): Promise<RunningGateway> {
   return gateway;
 }
 
+/** The ids of its worker processes. */
+function workersOf({ child: { pid = 0 } }: RunningGateway): number[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
+}
+
 describe('several workers', () => {
   it('tell of every call, whichever of them made it, to the key that made it', async () => {
     const gateway = await start();
@@ -63,9 +68,10 @@ describe('several workers', () => {
     const letGo = operated.hold();
     const streams = await Promise.all(Array.from({ length: 8 }, () => operated.stream(gateway)));
     expect(streams.map(({ status }) => status).toSorted()).toEqual([...Array.from({ length: 6 }, () => 200), 429, 429]);
-    const { pid = 0 } = gateway.child;
-    const [victim = 0] = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
+    const [victim = 0] = workersOf(gateway);
     process.kill(victim, 'SIGKILL');
+    // A connection that is dealt to it before it is known to be dead is answered by nobody.
+    await until(() => !workersOf(gateway).includes(victim));
     // What it held is free again, and the rest is still held.
     await until(async () => (await operated.stream(gateway).catch(() => undefined))?.status === 200);
     letGo();
