@@ -9,7 +9,7 @@ import Agent from 'undici/lib/dispatcher/agent.js';
 import { GatewayError } from './errors.ts';
 import { advance, type Received, type Routed } from './exchange.ts';
 import type { UpstreamRequest, UpstreamResponse } from './provider.ts';
-import { send } from './transport.ts';
+import { send, smallReads } from './transport.ts';
 
 export interface DispatcherOptions {
   /** Milliseconds to establish a connection, and between two pieces of a body. */
@@ -56,7 +56,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   // The variable would send everyone who uses http-proxy-3 in this process through its own fetch.
   delete process.env['FORCE_FETCH_PATH'];
   const agent = new Agent({
-    connect: { timeout: options.connect },
+    connect: { timeout: options.connect, ...smallReads },
     headersTimeout: 0,
     bodyTimeout: options.idle,
     keepAliveTimeout: 30_000,

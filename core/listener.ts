@@ -9,9 +9,10 @@ import { headersNaming, timeOrderedId } from './request-id.ts';
 
 /**
  * Milliseconds, bytes and counts within which a client has to speak; Node's own are either looser or, for a
- * connection that waits for its next request, shorter than a load balancer's.
+ * connection that waits for its next request, shorter than a load balancer's. `highWaterMark` is what may wait for a
+ * client to take it, whose vendor is slowed down beyond that.
  */
-const limits = { headersTimeout: 15_000, requestTimeout: 120_000, keepAliveTimeout: 75_000, connectionsCheckingInterval: 5000, maxHeaderSize: 32 * 1024 };
+const limits = { highWaterMark: 16 * 1024, headersTimeout: 15_000, requestTimeout: 120_000, keepAliveTimeout: 75_000, connectionsCheckingInterval: 5000, maxHeaderSize: 32 * 1024 };
 
 /** Java's client offers HTTP/2 by the same header with every request, and is served as if it had not. */
 const isWebSocket = ({ headers }: IncomingMessage): boolean => /websocket/i.test(headers.upgrade ?? '');

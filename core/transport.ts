@@ -3,13 +3,31 @@
  * order they arrive, and the socket is paused while nobody takes them. A Readable in between would cost a third
  * of the time a call takes here.
  */
+import type { Readable } from 'node:stream';
 import { LRUCache } from 'lru-cache';
 import type { Dispatcher } from 'undici';
 import type { Cancellation } from './cancellation.ts';
 import type { UpstreamRequest, UpstreamResponse } from './provider.ts';
 
 /** Bytes that may wait to be taken before the vendor is slowed down; a slow client costs some of these, and no more. */
-const mostWaiting = 64 * 1024;
+const mostWaiting = 16 * 1024;
+
+/** All vendors' sockets are read by it, since each read is over before the next begins. */
+const read = new Uint8Array(8 * 1024);
+
+/**
+ * How a vendor's socket is read. Node would set 64 kB aside for each read; where clients are slow several of them wait
+ * for each, with as many again that are not collected yet, and what is made of them in between is as long.
+ */
+export const smallReads = {
+  highWaterMark: read.length,
+  onread: {
+    buffer: read,
+    callback(this: Readable, length: number): boolean {
+      return this.push(read.slice(0, length));
+    },
+  },
+};
 
 /** A reply's body while it arrives: taken by one reader, let go of by ending the iteration. */
 class Body implements AsyncIterableIterator<Uint8Array> {
@@ -26,10 +44,21 @@ class Body implements AsyncIterableIterator<Uint8Array> {
   push(chunk: Uint8Array): void {
     const reader = this.#reader;
     this.#reader = undefined;
-    if (reader) return reader.resolve({ value: chunk, done: false });
     this.#chunks.push(chunk);
     this.#waiting += chunk.length;
     if (this.#waiting >= mostWaiting) this.#controller.pause();
+    // Not at once: a vendor sends each event as a chunk, and the socket has read many of them.
+    if (reader) queueMicrotask(() => reader.resolve({ value: this.#take(), done: false }));
+  }
+
+  /** All that waits, in one piece. */
+  #take(): Uint8Array {
+    const [only] = this.#chunks;
+    const value = only && this.#chunks.length === 1 ? only : Buffer.concat(this.#chunks);
+    this.#chunks = [];
+    this.#waiting = 0;
+    if (this.#controller.paused) this.#controller.resume();
+    return value;
   }
 
   end(error?: Error): void {
@@ -42,12 +71,7 @@ class Body implements AsyncIterableIterator<Uint8Array> {
   }
 
   next(): Promise<IteratorResult<Uint8Array>> {
-    const value = this.#chunks.shift();
-    if (value) {
-      this.#waiting -= value.length;
-      if (this.#chunks.length === 0 && this.#controller.paused) this.#controller.resume();
-      return Promise.resolve({ value, done: false });
-    }
+    if (this.#chunks.length > 0) return Promise.resolve({ value: this.#take(), done: false });
     if (this.#end?.error) return Promise.reject(this.#end.error);
     if (this.#end) return Promise.resolve({ value: undefined, done: true });
     return new Promise((resolve, reject) => {
