@@ -277,12 +277,12 @@ const fitted: [asked: Partial<CanonicalRequest>, model: Model, sent: Record<stri
   [{ reasoning: { effort: 'none' } }, gemma, undefined, []],
   [{ user: 'u', metadata: { a: 1 }, cacheKey: 'k', verbosity: 'low', serviceTier: 'scale', parallelToolCalls: false }, modelWith(), undefined, ['serviceTier', 'user', 'metadata', 'cacheKey', 'verbosity']],
   [{ metadata: {}, parallelToolCalls: false, tools: [{ type: 'function', name: 'f' }] }, modelWith(), undefined, ['parallelToolCalls']],
-  [{ user: 'u', form: { responses: ['safety-identifier'] } }, modelWith(), undefined, ['safety_identifier']],
 ];
 
 describe('what is asked for and cannot be given', () => {
   it.each<[string, Partial<CanonicalRequest>, string]>([
     ['sound alone of a model that writes', { modalities: ['audio'] }, 'modalities'],
+    ['a conversation in which nothing is said', { turns: [{ role: 'user', blocks: [{ type: 'text', text: '' }], at: 'messages[0]' }] }, 'messages[0]'],
     ['a file of no known kind', { turns: [{ role: 'user', blocks: [{ type: 'media', kind: 'document', source: { type: 'base64', data: 'AAAA' }, at: 'input[0].content[0]' }] }] }, 'input[0].content[0]'],
     ['maps', { tools: [{ type: 'hosted', protocol: 'responses', kind: 'other', value: { type: 'file_search' }, at: 'tools[0]' }] }, 'tools[0]'],
   ])('refuses the call: %s', (_, asked, param) => {
@@ -294,6 +294,11 @@ describe('what is asked for and cannot be given', () => {
     const { body, lost } = encode({ turns: [user, called], tools: [{ type: 'function', name: 'f', namespace: 'charts' }] });
     expect(body['contents']).toMatchObject([{}, { parts: [{ functionCall: { name: 'f', args: { _raw: 'not json' } } }] }]);
     expect(lost).toEqual(['turns[1].blocks[0].arguments', 'turns[1].blocks[0].namespace', 'tools[0].namespace']);
+  });
+
+  it('a schema in the vendor\'s own form is told by its own name', () => {
+    const request = callWith({ generationConfig: { responseMimeType: 'application/json', responseSchema: { type: 'ARRAY' } } }).decode();
+    expect(clientPath('format.schema', request, protocol.client.fieldNames)).toBe('generationConfig.responseSchema');
   });
 
   it('a picture whose kind nobody stated is known by its bytes', () => {

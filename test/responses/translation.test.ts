@@ -279,6 +279,7 @@ describe('losses are told in the client\'s words', () => {
     ['turns[0].blocks[0].item.phase', 'input[1].phase'],
   ])('%s is %s', (path, told) => {
     const request = callWith({ input: [{ type: 'reasoning', summary: [] }, { role: 'assistant', content: [{ type: 'output_text', text: 'x' }] }], tools: [{ type: 'namespace', name: 'n', tools: [{ type: 'function', name: 'f' }] }] }).decode();
+    expect(clientPath('user', callWith({ safety_identifier: 's' }).decode(), protocol.client.fieldNames)).toBe('safety_identifier');
     const [reasoning, text] = request.turns[0]?.blocks ?? [];
     const turns: Turn[] = [{ role: 'assistant', blocks: text && reasoning ? [text, reasoning] : [] }];
     expect(clientPath(path, { ...request, turns }, protocol.client.fieldNames)).toBe(told);

@@ -60,6 +60,7 @@ export function decodeRequest(wire: WireRequest, { model, stream, text, words }:
     reasoning: thinking.value,
     modalities: config.responseModalities?.map((each) => each.toLowerCase()),
     serviceTier: wire.serviceTier ? (tiers[wire.serviceTier] ?? wire.serviceTier) : undefined,
+    names: config.responseSchema ? { 'format.schema': 'generationConfig.responseSchema' } : undefined,
     ...bag.keep({ ...leftover(vendorsOwn, requestFields), ...flattened('toolConfig', calling.rest), ...flattened('generationConfig', generation) }, form),
   };
 }

@@ -5,7 +5,6 @@
 import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/index.ts';
 import { foreignFields } from '../../shared/foreign-fields.ts';
 import { noteLosses } from '../../shared/losses.ts';
-import { saysSafety } from '../../shared/openai-fields.ts';
 import { isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { encodeTurns } from './encode-contents.ts';
@@ -32,8 +31,7 @@ export function encodeRequest(request: CanonicalRequest, model: Model, outputLim
   });
   for (const name of ['user', 'metadata', 'cacheKey', 'verbosity'] as const) {
     const value = request[name];
-    if (value === undefined || (typeof value === 'object' && Object.keys(value).length === 0)) continue;
-    encoding.lose(name === 'user' && saysSafety(request, ['chat-completions', 'responses']) ? 'safety_identifier' : name, 'generate-content has no such field');
+    if (value !== undefined && !(typeof value === 'object' && Object.keys(value).length === 0)) encoding.lose(name, 'generate-content has no such field');
   }
   return { body: writeSpelling(body, form), losses: [...losses, ...foreignFields(request, protocolName)], stops: splitStops(request, model, encoding).watched };
 }

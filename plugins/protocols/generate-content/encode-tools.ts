@@ -44,7 +44,7 @@ function groupTools(tools: readonly Tool[], model: Model, encoding: Encoding): F
   const functions: Fields[] = [];
   const hosted: Fields[] = [];
   const calls = tools.some(({ type }) => type !== 'hosted');
-  for (const [index, tool] of withoutRepeats(tools, protocolName).entries()) {
+  for (const [index, tool] of withoutRepeats(tools, protocolName, encoding.lose).entries()) {
     const path = `tools[${index}]`;
     if (!tool) continue;
     if (tool.type !== 'hosted') functions.push(encodeFunction(tool, path, encoding));

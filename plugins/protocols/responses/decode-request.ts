@@ -45,6 +45,7 @@ export function decodeRequest({ wire, items, tools: readTools }: ReadRequest): C
     metadata: wire.metadata ?? undefined,
     serviceTier: wire.service_tier ?? undefined,
     cacheKey: wire.prompt_cache_key ?? undefined,
+    names: isSafety(wire) ? { user: 'safety_identifier' } : undefined,
     ...bag.keep(leftFields(wire, toolChoice !== undefined), ['read', ...spelling(wire)]),
   };
   return { ...head, turns: [...decodeInstructions(wire), ...decodeInput(wire, items, new ToolNames(head))] };
@@ -61,6 +62,11 @@ function decodeInput({ input, model }: WireRequest, items: ReadRequest['items'],
   return [{ role: 'user', blocks: [{ type: 'text', text: input, at: 'input' }], at: 'input', ...bag.keep({}, ['input']) }];
 }
 
+/** Whether the user is named as a safety identifier alone. */
+function isSafety({ user, safety_identifier: safety }: WireRequest): boolean {
+  return typeof user !== 'string' && typeof safety === 'string';
+}
+
 /** Spellings that say no more than others do, or what the gateway, which keeps nothing, does anyway. */
 function spelling(wire: WireRequest): string[] {
   const form: string[] = [];
@@ -71,7 +77,7 @@ function spelling(wire: WireRequest): string[] {
   if (wire.top_logprobs === 0) form.push('top-logprobs-zero');
   if (typeof wire.store === 'boolean') form.push(`store=${wire.store}`);
   if (wire.truncation) form.push(`truncation=${wire.truncation}`);
-  if (typeof wire.user !== 'string' && typeof wire.safety_identifier === 'string') form.push('safety-identifier');
+  if (isSafety(wire)) form.push('safety-identifier');
   if (wire.include) form.push('include', ...wire.include.map((name) => `include=${name}`));
   if (wire.reasoning) form.push('reasoning');
   if (wire.reasoning?.summary) form.push(`summary=${wire.reasoning.summary}`);

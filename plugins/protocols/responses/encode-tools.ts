@@ -31,7 +31,7 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fiel
 function writeTools(tools: readonly Tool[], encoding: Encoding): Fields[] {
   const written: Fields[] = [];
   let space: { readonly name: string; readonly tools: Fields[] } | undefined;
-  for (const [index, tool] of withoutRepeats(tools, protocolName).entries()) {
+  for (const [index, tool] of withoutRepeats(tools, protocolName, encoding.lose).entries()) {
     const path = `tools[${index}]`;
     if (!tool) continue;
     if (tool.type === 'hosted') {
