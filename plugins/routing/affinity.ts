@@ -1,7 +1,7 @@
 /**
  * Sends the calls of one conversation to the provider, and with the key, that answered the last one: that vendor has
  * the conversation in its cache, where its input costs a tenth. Health comes before: a target that does not do well
- * is left, and the conversation moves.
+ * is left, and the conversation moves. Workers that share the port tell each other where it went.
  */
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
@@ -18,16 +18,21 @@ const options = z.strictObject({
   most: z.int().positive().default(50_000),
 });
 
-type Home = Pick<Target['provider'], 'name' | 'credential'>;
+const homeSchema = z.object({ name: z.string(), credential: z.number().optional() });
+/** What workers tell each other. */
+const movedSchema = homeSchema.extend({ conversation: z.string() });
 
-function isAt({ provider }: Target, { name, credential }: Home): boolean {
-  return provider.name === name && provider.credential === credential;
+/** A provider, and with which of its keys. */
+type Home = z.output<typeof homeSchema>;
+
+function isSame(one: Home, { name, credential }: Home): boolean {
+  return one.name === name && one.credential === credential;
 }
 
 /** The target moved in front of those of its model. */
 function first(targets: readonly Target[], home: Home): readonly Target[] {
   const model = targets[0]?.model.id;
-  const index = targets.findIndex((target) => target.model.id === model && isAt(target, home));
+  const index = targets.findIndex((target) => target.model.id === model && isSame(target.provider, home));
   const found = targets[index];
   return !found || index === 0 ? targets : [found, ...targets.slice(0, index), ...targets.slice(index + 1)];
 }
@@ -35,24 +40,38 @@ function first(targets: readonly Target[], home: Home): readonly Target[] {
 export const affinity = definePlugin({
   name: 'affinity',
   options,
-  apply({ hooks, resource }, { from, keep, most }) {
+  apply({ hooks, resource, workers }, { from, keep, most }) {
     // Bounded by a size and not a count, whose room is laid out beforehand: 2 MB that most gateways have no use for.
     let homes = new LRUCache<string, Home>({ maxSize: most, sizeCalculation: () => 1, ttl: keep * 1000, perf: { now: () => Date.now() } });
+    let hearNoMore: (() => void) | undefined;
+    const settle = (conversation: string, home: Home, before: Home | undefined): void => {
+      homes.set(conversation, home);
+      if (!workers.several || (before && isSame(before, home))) return;
+      const { name, credential } = home;
+      void workers.askOthers('affinity', { conversation, name, credential } satisfies z.output<typeof movedSchema>);
+    };
     hooks.ready.tapPromise('affinity', async () => {
       homes = await resource('affinity', { from, keep, most }, () => homes, () => undefined);
+      hearNoMore = workers.answer('affinity', (said) => {
+        const { conversation, ...home } = movedSchema.parse(said);
+        homes.set(conversation, home);
+      });
     });
+    hooks.close.tapPromise('affinity', async () => hearNoMore?.());
     hooks.route.tap({ name: 'affinity', stage: stages.affinity }, (targets, parsed) => {
       const { call } = parsed;
       if (targets.length < 2 || call.size.textBytes < from || call.preferences.order) return targets;
       const conversation = conversationOf(parsed);
       const home = homes.get(conversation);
       const ordered = home ? first(targets, home) : targets;
-      if (ordered[0]) homes.set(conversation, ordered[0].provider);
+      if (ordered[0]) settle(conversation, ordered[0].provider, home);
       return ordered;
     });
     // It moves to whoever answered in place of the one that was asked first.
     hooks.attempt.tap('affinity', ({ phase, number, target }, routed) => {
-      if (phase === 'first-event' && number > 1 && routed.call.size.textBytes >= from) homes.set(conversationOf(routed), target.provider);
+      if (phase !== 'first-event' || number === 1 || routed.call.size.textBytes < from) return;
+      const conversation = conversationOf(routed);
+      settle(conversation, target.provider, homes.get(conversation));
     });
   },
 });

@@ -5,7 +5,7 @@ import { affinity } from '../../plugins/routing/affinity.ts';
 import { balanced } from '../../plugins/routing/balanced.ts';
 import { health } from '../../plugins/routing/health.ts';
 import { keys } from '../../plugins/routing/keys.ts';
-import { targetAt, Traffic, type Call, type Vendor } from '../support/traffic.ts';
+import { pairOfWorkers, targetAt, Traffic, type Call, type Vendor } from '../support/traffic.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -61,6 +61,22 @@ describe('a conversation', () => {
     expect(moved).not.toBe(home);
     broken = '';
     expect(await homes(started, Array.from({ length: 8 }, (_, turn) => said('one', turn)))).toEqual(Array.from({ length: 8 }, () => moved));
+  });
+
+  it('stays with it whichever worker is asked, and moves for all of them', async () => {
+    let broken = '';
+    const vendor: Vendor = ({ provider }) => ({ after: 10, ...(`${provider.name} ${provider.credential ?? ''}` === broken ? { error: new GatewayError('rate_limited', 'Full.', { retryAfter: 60 }), status: 429 } : {}) });
+    const [one, other] = await pairOfWorkers(() => [balanced({ byDefault: true }), keys(), health(), affinity()], vendor, targets);
+    const topics = Array.from({ length: 20 }, (_, index) => said(`topic ${index}`));
+    const first = await homes(one, topics);
+    expect(new Set(first).size).toBe(3);
+    expect(await homes(other, topics)).toEqual(first);
+    broken = first[0] ?? '';
+    const [moved] = await homes(other, topics.slice(0, 1));
+    expect(moved).not.toBe(broken);
+    broken = '';
+    await Traffic.wait(70_000);
+    expect(await homes(one, topics.slice(0, 1))).toEqual([moved]);
   });
 
   it('is forgotten once its cache is gone', async () => {

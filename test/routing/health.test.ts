@@ -1,10 +1,10 @@
 /** Who is not asked: vendors that are down, keys that rest; and how often a failing vendor is asked again. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { GatewayError, type Workers } from '../../core/index.ts';
+import { GatewayError } from '../../core/index.ts';
 import { health } from '../../plugins/routing/health.ts';
 import { RetryBudget } from '../../plugins/routing/health/retry-budget.ts';
 import { keys } from '../../plugins/routing/keys.ts';
-import { targetAt, Traffic, type Outcome, type Vendor } from '../support/traffic.ts';
+import { pairOfWorkers, targetAt, Traffic, type Outcome, type Vendor } from '../support/traffic.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -224,25 +224,7 @@ describe('workers that share the port', () => {
   const targets = [targetAt('a', {}, 1), targetAt('b')];
   const ask = (worker: Traffic): Promise<Outcome> => one(worker, ...targets);
 
-  /** Two workers, each with traffic of its own, who hear of each other. */
-  async function pair(vendor: Vendor): Promise<[Traffic, Traffic]> {
-    const heard: ((said: unknown) => unknown)[] = [];
-    const line = (own: number): Workers => ({
-      several: true,
-      askOthers: async (_, said) => heard[1 - own]?.(JSON.parse(JSON.stringify(said))),
-      askSupervisor: async () => undefined,
-      answer(_, answer) {
-        heard[own] = answer;
-        return () => delete heard[own];
-      },
-    });
-    const workers: [Traffic, Traffic] = [new Traffic([health()], vendor, line(0)), new Traffic([health()], vendor, line(1))];
-    for (const each of workers) {
-      for (const { provider, model } of targets) each.host.catalog.offer(provider, [model]);
-      await each.open();
-    }
-    return workers;
-  }
+  const pair = (vendor: Vendor): Promise<[Traffic, Traffic]> => pairOfWorkers(() => [health()], vendor, targets);
 
   it.each([
     ['that a key is full', { error: full(30), status: 429 }],

@@ -146,3 +146,23 @@ export function percentile(figures: readonly number[], share: number): number {
   const sorted = figures.toSorted((first, second) => first - second);
   return sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] ?? 0;
 }
+
+/** Two workers, each with traffic of its own, who hear of each other; both know these targets. */
+export async function pairOfWorkers(plugins: () => readonly Plugin[], vendor: Vendor, targets: readonly Target[]): Promise<[Traffic, Traffic]> {
+  const heard = [new Map<string, (said: unknown) => unknown>(), new Map<string, (said: unknown) => unknown>()];
+  const line = (own: number): Workers => ({
+    several: true,
+    askOthers: async (topic, said) => heard[1 - own]?.get(topic)?.(JSON.parse(JSON.stringify(said))),
+    askSupervisor: async () => undefined,
+    answer(topic, answer) {
+      heard[own]?.set(topic, answer);
+      return () => void heard[own]?.delete(topic);
+    },
+  });
+  const workers: [Traffic, Traffic] = [new Traffic(plugins(), vendor, line(0)), new Traffic(plugins(), vendor, line(1))];
+  for (const each of workers) {
+    for (const { provider, model } of targets) each.host.catalog.offer(provider, [model]);
+    await each.open();
+  }
+  return workers;
+}
