@@ -1,6 +1,9 @@
 /** What whoever starts the gateway is shown: where its clients go, who answers, what is off and why; calls to paste the first time. */
 import { existsSync, readdirSync } from 'node:fs';
+import { ConfigError, type Config } from './config.ts';
 import type { Gateway } from './gateway.ts';
+import { reasonOf } from './plugin.ts';
+import { shortcomingsOf } from './shortcomings.ts';
 
 const width = 110;
 
@@ -28,15 +31,19 @@ function addressLines({ addresses }: Gateway, url: string): string[] {
 function providerLines({ providers, off }: Gateway): string[] {
   const on = [...providers.all()].map(({ name }) => name).join(', ');
   const missing = [...off].map(([name, remedy]) => `${name} (${remedy})`).join(', ');
-  return [...folded(`Providers: ${on || 'none; calls will find no model'}.`), ...(missing ? folded(`Off: ${missing}.`) : [])];
+  return [...folded(`Providers: ${on || 'none'}.`), ...(missing ? folded(`Off: ${missing}.`) : [])];
 }
 
 export function banner(gateway: Gateway, url: string, { first, milliseconds }: { readonly first: boolean; readonly milliseconds: number }): string {
   const examples = first ? gateway.examples.map((line) => line.replaceAll('{url}', url)) : [];
-  return [`Tollgate is ready at ${url} (${milliseconds.toFixed(0)} ms)`, ...addressLines(gateway, url), ...providerLines(gateway), ...gateway.notes, ...examples].join('\n');
+  return [`Tollgate is ready at ${url} (${milliseconds.toFixed(0)} ms)`, ...addressLines(gateway, url), ...providerLines(gateway), ...shortcomingsOf(gateway).flatMap(folded), ...gateway.notes, ...examples].join('\n');
 }
 
-/** Whether nobody has started a gateway on this data before: to be asked before it is opened. */
-export function isFirstStart(dataFolder: string): boolean {
-  return !existsSync(dataFolder) || readdirSync(dataFolder).length === 0;
+/** Whether nobody has started a gateway on this data before: to be asked before it is opened. Throws a `ConfigError` where it cannot be looked at. */
+export function isFirstStart({ file, dataFolder }: Config): boolean {
+  try {
+    return !existsSync(dataFolder) || readdirSync(dataFolder).length === 0;
+  } catch (error) {
+    throw new ConfigError(`${file}: the data folder cannot be used: ${reasonOf(error)}; set TOLLGATE_DATA to another, or give it to the user who runs the gateway`, { cause: error });
+  }
 }

@@ -13,6 +13,7 @@ import { allWritten, createLogger } from './log.ts';
 import { releaseSoon } from './memory.ts';
 import { PluginError, type Command } from './plugin.ts';
 import { serve } from './service.ts';
+import { shortcomingsOf } from './shortcomings.ts';
 import { isFirstWorker, superviseWorkers, tellReady } from './workers.ts';
 
 const logger = createLogger();
@@ -36,7 +37,7 @@ async function start(): Promise<void> {
   const config = await loadConfig(configFile());
   const { workers } = config.server;
   if (workers > 1 && cluster.isPrimary) return superviseWorkers(workers, config.plugins);
-  const first = isFirstStart(config.dataFolder);
+  const first = isFirstStart(config);
   const serving = serve(config, logger);
   // Heard from the start, since it would end a process that does not listen for it.
   process.on('SIGHUP', () => void serving.then(({ reload }) => reload(), () => undefined));
@@ -87,7 +88,9 @@ async function check(options: { json?: boolean }): Promise<void> {
   const gateway = createGateway(config, logger);
   const plugins = config.plugins.map(({ name }) => name);
   const protocols = [...gateway.protocols.all()].map(({ name }) => name);
-  print(options.json ? JSON.stringify({ ok: true, plugins, protocols }) : `The configuration is fine.\nplugins: ${plugins.join(', ')}\nprotocols: ${protocols.join(', ') || 'none'}`);
+  const lacks = shortcomingsOf(gateway);
+  const lines = [lacks.length > 0 ? 'The configuration is right, and of no use yet.' : 'The configuration is fine.', ...lacks, `plugins: ${plugins.join(', ')}`, `protocols: ${protocols.join(', ') || 'none'}`];
+  print(options.json ? JSON.stringify({ ok: true, lacks, plugins, protocols }) : lines.join('\n'));
   await gateway.close();
 }
 
@@ -137,6 +140,7 @@ async function addPluginVerbs(program: Program, wanted: string | undefined): Pro
 const addressRemedies = new Map([
   ['EADDRINUSE', 'set PORT to another one, or stop what is there'],
   ['EADDRNOTAVAIL', 'set HOST to an address of this machine'],
+  ['ENOTFOUND', 'set HOST to an address of this machine'],
   ['EACCES', 'set PORT to one from 1024 on'],
 ]);
 
@@ -144,7 +148,7 @@ const addressRemedies = new Map([
 function faultText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error instanceof ConfigError || error instanceof PluginError) return error.message;
-  const remedy = 'syscall' in error && error.syscall === 'listen' && 'code' in error ? addressRemedies.get(String(error.code)) : undefined;
+  const remedy = 'syscall' in error && (error.syscall === 'listen' || error.syscall === 'getaddrinfo') && 'code' in error ? addressRemedies.get(String(error.code)) : undefined;
   return remedy === undefined ? (error.stack ?? error.message) : `${error.message}: ${remedy}`;
 }
 

@@ -7,7 +7,7 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
 import { faultsOf } from './options.ts';
-import { pluginInterface, type Plugin, type PluginEntry } from './plugin.ts';
+import { pluginInterface, reasonOf, type Plugin, type PluginEntry } from './plugin.ts';
 import { meanRunningCopy } from './running-copy.ts';
 
 const seconds = (fallback: number) => z.number().positive().default(fallback).transform((value) => value * 1000);
@@ -117,7 +117,7 @@ export function configFile(): string {
 function loadFault(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const line = error instanceof SyntaxError ? /^\S+?:(\d+)\n/.exec(error.stack ?? '')?.[1] : undefined;
-  return line === undefined ? error.message : `line ${line}: ${error.message}`;
+  return line === undefined ? reasonOf(error) : `line ${line}: ${error.message}`;
 }
 
 let readings = 0;

@@ -10,7 +10,7 @@ import { createDispatcher } from './dispatch.ts';
 import type { Examination } from './examination.ts';
 import { createHooks, type CoreHooks } from './hooks.ts';
 import { metrics, scrape } from './metrics.ts';
-import { PluginError, type ClientAddress, type Command, type Host, type Keyring, type Plugin, type Readiness, type Route } from './plugin.ts';
+import { namingPlugin, reasonOf, type ClientAddress, type Command, type Host, type Keyring, type Plugin, type Readiness, type Route } from './plugin.ts';
 import type { Protocol } from './protocol.ts';
 import type { Provider } from './provider.ts';
 import { Registry } from './registry.ts';
@@ -55,6 +55,7 @@ export interface Gateway extends Core {
   readonly examples: readonly string[];
   readonly addresses: readonly ClientAddress[];
   readonly providers: Registry<Provider>;
+  readonly keyrings: Registry<Keyring>;
   /** Plugins that do nothing, each with what would switch it on. */
   readonly off: ReadonlyMap<string, string>;
   readonly examinations: Registry<Examination>;
@@ -147,10 +148,10 @@ export function createGateway(config: Config, logger: Logger): Gateway {
   hooks.dispatch.tapPromise({ name: 'proxy', stage: Number.MAX_SAFE_INTEGER }, dispatcher.dispatch);
 
   return {
-    ...core, ...told, providers, examinations,
+    ...core, ...told, providers, keyrings, examinations,
     async open() {
       await sweepUploads(core.uploadFolder);
-      await hooks.ready.promise();
+      await hooks.ready.promise().catch((error: unknown) => Promise.reject(inFile(config.file, error)));
       freezeTaps(hooks);
       for (const door of operatorDoors) door.serve(core);
       ending = setInterval(() => core.calls.endOlderThan(config.timeouts.call), 1000).unref();
@@ -168,7 +169,10 @@ function applyPlugin(plugin: Plugin, host: Host, file: string): void {
   try {
     plugin.apply(host);
   } catch (error) {
-    const told = error instanceof PluginError ? error : new PluginError(plugin.name, error instanceof Error ? error.message : String(error), error);
-    throw new ConfigError(`${file}: ${told.message}`, { cause: told });
+    throw inFile(file, namingPlugin(plugin.name, error));
   }
+}
+
+function inFile(file: string, error: unknown): ConfigError {
+  return new ConfigError(`${file}: ${reasonOf(error)}`, { cause: error });
 }

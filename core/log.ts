@@ -13,12 +13,17 @@ const maxLength = 16 * 1024 * 1024;
 /** Milliseconds that the last lines are waited for. */
 const longestEnd = 1000;
 
+const levels = new Set([...Object.keys(pino.levels.values), 'silent']);
+
 export function createLogger(): Logger {
   const lines = destination({ dest: 2, sync: false, maxLength, ...gathered });
   // Its own way of writing at once, which pino takes for fatal lines and at the exit, tries again for ever where nothing can be written.
   lines.flushSync = () => undefined;
   lines.on('error', () => undefined);
-  return pino({ level: process.env['TOLLGATE_LOG'] ?? 'info', base: null, errorKey: 'error' }, lines);
+  const level = process.env['TOLLGATE_LOG'] || 'info';
+  const logger = pino({ level: levels.has(level) ? level : 'info', base: null, errorKey: 'error' }, lines);
+  if (!levels.has(level)) logger.warn(`TOLLGATE_LOG is "${level}" and is taken for "info"; it may be ${[...levels].join(', ')}`);
+  return logger;
 }
 
 /** Resolves when all lines are written, or cannot be: the process may exit. */

@@ -32,7 +32,7 @@ export function toUsdNumber(nano: Nano): number {
 }
 
 /** A price as a decimal string in USD, kept as an integer. */
-export const usd = z.string().transform((text, context) => {
+export const usd = z.string('an amount in USD is a decimal string, as "0.20": numbers are not exact').transform((text, context) => {
   try {
     return parseUsd(text);
   } catch (error) {

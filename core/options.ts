@@ -55,6 +55,7 @@ function faultOf(schema: Schema, issue: Issue, at: readonly PropertyKey[]): stri
     return [`option "${name}": ${messages.join(', or: ') || issue.message}`];
   }
   if (issue.code === 'invalid_key') return [`option "${name}": ${issue.issues.map(({ message }) => message).join(', ')}`];
+  if (issue.message.endsWith('received NaN')) return [`option "${name}": it has to be a number and is none: look at what it is made of, a variable of the environment say`];
   return [name === '' ? issue.message : `option "${name}": ${issue.message}`];
 }
 

@@ -201,6 +201,22 @@ export class PluginError extends Error {
   }
 }
 
+/** Where the gateway's own code is: a slip is never told to be there. */
+const core = new URL('.', import.meta.url).href;
+
+/** Why something failed, in one line; a slip in somebody's code is told with where it was made. */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const isSlip = error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError;
+  const frame = isSlip ? error.stack?.split('\n').find((line) => line.startsWith('    at ') && !line.includes(core))?.trim() : undefined;
+  return frame === undefined ? error.message : `${error.message}, ${frame}`;
+}
+
+/** What a plugin threw, with its name. */
+export function namingPlugin(plugin: string, error: unknown): PluginError {
+  return error instanceof PluginError ? error : new PluginError(plugin, reasonOf(error), error);
+}
+
 /** Makes a plugin of its parts; the factory throws a `PluginError` naming every wrong option. */
 export function definePlugin<Options extends z.ZodType>(parts: {
   name: string;

@@ -89,11 +89,15 @@ export const patienceSchema = z.strictObject({ firstEvent: seconds, reply: secon
 /** One key, or several that take turns. */
 export const keySchema = z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]);
 
+const notAnAddress = 'has to be an address with its scheme, as https://host/v1';
+/** Where a vendor is asked. */
+export const addressSchema = z.url({ protocol: /^https?$/, error: notAnAddress });
+
 const optionsSchema = z.strictObject({
   /** The vendor's key, or several of them; its usual environment variable unless given. */
   apiKey: keySchema.optional(),
   /** The vendor's address, with its version segment; its usual environment variable, or the vendor's own, unless given. */
-  baseUrl: z.url({ protocol: /^https?$/ }).optional(),
+  baseUrl: addressSchema.optional(),
   /** Of discovered models: that they cost nothing. */
   free: z.literal(true).optional(),
   /** Of discovered models: what each costs, in USD per million tokens. */
@@ -116,15 +120,21 @@ function bearer(key: string): Record<string, string> {
   return { authorization: `Bearer ${key}` };
 }
 
+/** The vendor's address by its variable; one that is set to nothing, as compose files do, is one that is not set. */
+function baseFrom(variable: string): string | undefined {
+  const text = process.env[variable] || undefined;
+  if (text !== undefined && !addressSchema.safeParse(text).success) throw new Error(`${variable} ${notAnAddress}`);
+  return text;
+}
+
 /** Makes a provider plugin of its data. The plugin registers nothing while it has neither key nor, for a local one, address. */
 export function defineProvider(spec: ProviderSpec): PluginFactory<typeof optionsSchema> {
   return definePlugin({
     name: spec.name,
     options: optionsSchema,
     apply(host, options) {
-      // A variable that is set to nothing, as compose files do, is one that is not set.
       const keys = [options.apiKey ?? (process.env[spec.env.key] || [])].flat();
-      const base = (options.baseUrl ?? (process.env[spec.env.baseUrl] || spec.baseUrl))?.replace(/\/+$/, '');
+      const base = (options.baseUrl ?? baseFrom(spec.env.baseUrl) ?? spec.baseUrl)?.replace(/\/+$/, '');
       if (!base || (spec.baseUrl && keys.length === 0)) {
         host.off(`set ${spec.baseUrl ? spec.env.key : spec.env.baseUrl}`);
         return;

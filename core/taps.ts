@@ -6,6 +6,7 @@
 import type { Logger } from 'pino';
 import type { End, Routed } from './exchange.ts';
 import type { AsyncTap, ConditionalTapPlace, CoreHooks, Hooks, TapPlace } from './hooks.ts';
+import { namingPlugin } from './plugin.ts';
 
 const always = (): boolean => true;
 const conditions = new WeakMap<object, (exchange: Routed) => boolean>();
@@ -43,6 +44,17 @@ function plain<Args extends unknown[], Result>(name: string, hook: Tapped<Args, 
     tap(place, tap) {
       const at = placeOf(place);
       hook.tap(at, (...args) => atOnce(tap(...args), name, at.name));
+    },
+  };
+}
+
+/** Whoever keeps the gateway from starting is named. */
+function opening(hook: Tapped<[], void>): Tapped<[], void> {
+  return {
+    ...plain('ready', hook),
+    tapPromise(place, tap) {
+      const at = placeOf(place);
+      hook.tapPromise(at, () => Promise.try(tap).catch((error: unknown) => Promise.reject(namingPlugin(at.name, error))));
     },
   };
 }
@@ -119,7 +131,7 @@ function idOf({ exchange }: End): string {
 /** The hooks as one plugin may tap them. */
 export function tappable(hooks: CoreHooks, logger: Logger): Hooks {
   const sides: Hooks = {
-    ready: plain('ready', hooks.ready),
+    ready: opening(hooks.ready),
     authenticate: plain('authenticate', hooks.authenticate),
     replay: plain('replay', hooks.replay),
     route: waterfall('route', hooks.route),

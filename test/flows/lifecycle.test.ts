@@ -178,6 +178,8 @@ describe('a gateway that is told to stop', () => {
     expect(await stream.text()).toContain('[DONE]');
     await until(() => gateway.child.exitCode !== null);
     expect(gateway.child.exitCode).toBe(1);
+    // The verb reads the configuration too, and may take longer than the plugin waits.
+    operated.configure();
     await expectCleanLedger();
   });
 });

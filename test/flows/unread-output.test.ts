@@ -29,7 +29,7 @@ it.runIf(process.platform === 'linux')('a log whose disk is full keeps no call w
   const child = spawn(process.execPath, [join(import.meta.dirname, '../../core/cli.js'), 'start'], { stdio: ['ignore', 'pipe', openSync('/dev/full', 'w')], env: { PATH: process.env['PATH'], PORT: String(port), TOLLGATE_DATA: folder } });
   const ended = once(child, 'exit');
   let printed = '';
-  child.stdout.on('data', (chunk) => void (printed += chunk));
+  child.stdout?.on('data', (chunk) => void (printed += chunk));
   await until(() => printed.includes('export KEY='));
   for (let count = 0; count < 3; count += 1) expect(await call(`http://127.0.0.1:${port}`, printed)).toBe(200);
   child.kill('SIGTERM');

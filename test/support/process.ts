@@ -27,13 +27,26 @@ export function makeDataFolder(): string {
   return mkdtempSync(join(tmpdir(), 'tollgate-process-'));
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
+/** Listens for a moment; undefined where the port is taken. */
+async function tryPort(wanted: number): Promise<number | undefined> {
+  const server = createServer().listen(wanted, '127.0.0.1');
+  try {
+    await once(server, 'listening');
+  } catch {
+    return undefined;
+  }
   const address = server.address();
   server.close();
   await once(server, 'close');
-  return typeof address === 'object' && address ? address.port : 0;
+  return typeof address === 'object' && address ? address.port : undefined;
+}
+
+/** The one after it is free as well: the operators' door is there. */
+async function freePort(): Promise<number> {
+  for (;;) {
+    const port = await tryPort(0);
+    if (port !== undefined && (await tryPort(port + 1)) !== undefined) return port;
+  }
 }
 
 /** Which copy of the program is run, and where. */

@@ -1,6 +1,6 @@
 /** What Bedrock has to be told: the region, whose calls they are, and the regions that may answer them. */
 import { z } from 'zod';
-import { keySchema, onAbortSchema, patienceSchema, type Model } from '../../../core/index.ts';
+import { addressSchema, keySchema, onAbortSchema, patienceSchema, type Model } from '../../../core/index.ts';
 
 const identitySchema = z.looseObject({
   accessKeyId: z.string().min(1),
@@ -20,7 +20,7 @@ export const optionsSchema = z.strictObject({
   /** The region that is asked; `AWS_REGION` unless given. */
   region: z.string().regex(/^[a-z0-9-]+$/, 'a region such as eu-central-1').optional(),
   /** Another address than the region's own; `AWS_ENDPOINT_URL_BEDROCK_RUNTIME` unless given. */
-  baseUrl: z.url({ protocol: /^https?$/ }).optional(),
+  baseUrl: addressSchema.optional(),
   /**
    * An access key, or a function that gives one, such as the AWS SDK's `fromNodeProviderChain()`: it is asked again
    * before what it gave lapses. `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN` unless given.

@@ -1,10 +1,10 @@
 /** What Azure has to be told: the resource, how to show who calls, and which deployment serves which model. */
 import { z } from 'zod';
-import { keySchema, onAbortSchema, patienceSchema, type Model } from '../../../core/index.ts';
+import { addressSchema, keySchema, onAbortSchema, patienceSchema, type Model } from '../../../core/index.ts';
 
 export const optionsSchema = z.strictObject({
   /** The resource's address, `https://<resource>.openai.azure.com`; `AZURE_OPENAI_ENDPOINT` unless given. */
-  baseUrl: z.url({ protocol: /^https?$/ }).optional(),
+  baseUrl: addressSchema.optional(),
   /** The resource's key, or several; `AZURE_OPENAI_API_KEY` unless given, and without one a token of Entra ID is asked for. */
   apiKey: keySchema.optional(),
   /** A dated version asks at the deployments' own addresses; `OPENAI_API_VERSION` unless given, and without one it is `v1`. */

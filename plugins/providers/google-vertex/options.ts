@@ -1,6 +1,6 @@
 /** What Vertex has to be told: the project, the location it is asked in, and whose calls they are. */
 import { z } from 'zod';
-import { onAbortSchema, patienceSchema } from '../../../core/index.ts';
+import { addressSchema, onAbortSchema, patienceSchema } from '../../../core/index.ts';
 
 const accountSchema = z.looseObject({ client_email: z.string(), private_key: z.string() });
 
@@ -12,7 +12,7 @@ export const optionsSchema = z.strictObject({
   /** `global`, `us`, `eu`, or a region such as `europe-west1`; `GOOGLE_CLOUD_LOCATION` unless given. */
   location: z.string().regex(/^[a-z0-9-]+$/, 'a location such as global or europe-west1').optional(),
   /** Another address than the location's own; `GOOGLE_VERTEX_BASE_URL` unless given. */
-  baseUrl: z.url({ protocol: /^https?$/ }).optional(),
+  baseUrl: addressSchema.optional(),
   /** A service account's key as Google gives it out, or several; what `GOOGLE_APPLICATION_CREDENTIALS` or the machine says unless given. */
   credentials: z.union([accountSchema, z.array(accountSchema).min(1)]).optional(),
   onAbort: onAbortSchema,

@@ -1,0 +1,124 @@
+/** What people get wrong in a configuration: it is told in one line, with the file, the plugin, the option, and what to write instead. */
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { makeDataFolder, runVerb, type Finished } from '../support/process.ts';
+
+const folder = makeDataFolder();
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const imports = `import { defineConfig } from 'tollgate';
+import { bearer } from 'tollgate/plugins/auth/bearer';
+import { balance } from 'tollgate/plugins/meters/balance';
+import { rateLimits } from 'tollgate/plugins/operations/rate-limits';
+import { chatCompletions } from 'tollgate/plugins/protocols/chat-completions';
+import { demo } from 'tollgate/plugins/providers/demo';
+import { ollama } from 'tollgate/plugins/providers/ollama';
+import { openai } from 'tollgate/plugins/providers/openai';
+`;
+const usual = ['bearer()', 'chatCompletions()', 'demo()', 'balance()'];
+const by = (name: string, rest: string): string => `{ name: '${name}', interface: 1, ${rest} }`;
+let written = 0;
+
+function write(plugins: readonly string[], before = ''): string {
+  written += 1;
+  const file = join(folder, `${written}.config.ts`);
+  writeFileSync(file, `${before}\n${imports}export default defineConfig({ server: { port: Number(process.env.PORT) }, dataFolder: process.env.TOLLGATE_DATA, plugins: [${plugins.join(', ')}] });\n`);
+  return file;
+}
+
+function start(file: string, environment: Readonly<Record<string, string>> = {}): Promise<Finished> {
+  return runVerb(['start'], { TOLLGATE_CONFIG: file, PORT: '0', TOLLGATE_DATA: join(folder, `data-${written}`), ...environment });
+}
+
+/** One line on standard error: what it is about, and what is told of it. */
+function expectTold({ code, errors }: Finished, told: RegExp | string, file?: string): void {
+  expect([code, errors.trimEnd().split('\n').length, errors]).toEqual([1, 1, typeof told === 'string' ? expect.stringContaining(told) : expect.stringMatching(told)]);
+  if (file !== undefined) expect(errors).toContain(`tollgate: ${file}: `);
+}
+
+const faults: readonly (readonly [what: string, plugins: readonly string[], told: string | RegExp, environment?: string])[] = [
+  ['a misspelt option', ['demo({ pase: 3 })'], 'plugin "demo": unknown option "pase"; it has "pace"'],
+  ['a wrong kind deep inside', ["rateLimits({ perKey: { requests: '60' } })"], /plugin "rate-limits": option "perKey.requests": .*number.*string/],
+  ['a plugin twice', [...usual, 'bearer()'], 'the plugin "bearer" is listed twice'],
+  ['a factory that was not called', [...usual, 'rateLimits'], 'option "plugins.4": has to be a plugin (call its factory'],
+  ['a provider of a taken name', [...usual, by('mine', "apply: (host) => host.providers.add({ name: 'demo', endpoints: {}, sign: (request) => request })")], 'plugin "mine": provider "demo" is there already'],
+  ['a price that is a number', ["ollama({ price: { input: 0.2, output: '0.6' } })"], 'plugin "ollama": option "price.input": an amount in USD is a decimal string, as "0.20"'],
+  ['a price with a comma', ["ollama({ price: { input: '0,2', output: '0.6' } })"], /option "price.input": not an amount in USD/],
+  ['an address without its scheme', ["openai({ apiKey: 'k', baseUrl: 'localhost:1234' })"], 'plugin "openai": option "baseUrl": has to be an address with its scheme, as https://host/v1'],
+  ['the same in a variable', ['openai()'], 'plugin "openai": OPENAI_BASE_URL has to be an address with its scheme', 'OPENAI_API_KEY=k|OPENAI_BASE_URL=localhost:1234'],
+  ['a variable that is no number', usual, 'option "server.port": it has to be a number and is none: look at what it is made of', 'PORT=abc'],
+  ['a plugin of a later interface', [...usual, "{ name: 'later', interface: 2, apply() {} }"], /plugin "later" was made for version 2 .*: update Tollgate/],
+  ['a plugin that nobody imported', [...usual, 'images()'], /images is not defined, at .*\d+\.config\.ts/],
+  ['a plugin with a slip in it', [...usual, by('broken', 'apply: (host) => host.hooks.reddy.tapPromise()')], /plugin "broken": there is no hook "reddy"; there are: ready.*, at .*apply .*\d+\.config\.ts/],
+  ['brackets that do not match', ['['], /line \d+: /],
+  ['an import of a file that is not there', usual, /Cannot find module '.*nope\.ts'/, "import { nope } from './nope.ts';"],
+  ['an import of a package that is not there', usual, "Cannot find package 'tollgate-nope'", "import { nope } from 'tollgate-nope';"],
+  ['PostgreSQL without its address', ["balance({ store: { kind: 'postgres' } })"], 'plugin "balance": option "store.url": set TOLLGATE_LEDGER_URL to the address of the database'],
+];
+
+const lacking: readonly (readonly [what: string, plugins: readonly string[], told: string])[] = [
+  ['no protocol', ['bearer()', 'demo()', 'balance()'], 'add one, chatCompletions() say'],
+  ['no credential', ['chatCompletions()', 'demo()', 'balance()'], 'add one, bearer() say'],
+  ['nobody who keeps keys', ['bearer()', 'chatCompletions()', 'demo()'], 'balance() keeps keys'],
+  ['no provider', ['bearer()', 'chatCompletions()', 'balance()'], 'add demo()'],
+];
+
+describe('a check', () => {
+  const files = new Map([...faults, ...lacking, ['nothing', usual, ''] as const].map(([what, plugins, , more = '']) => [what, { file: write(plugins, more.startsWith('import') ? more : ''), environment: more.startsWith('import') ? '' : more }]));
+  const told = new Map<string, string>();
+  beforeAll(async () => {
+    const script = join(import.meta.dirname, '../support/check-each.ts');
+    const asked = [...files.values()].map(({ file, environment }) => [file, ...(environment ? [environment] : [])].join('|'));
+    const { stdout } = await promisify(execFile)(process.execPath, [script, ...asked], { env: { PATH: process.env['PATH'], PORT: '0' } });
+    const lines: unknown = JSON.parse(stdout);
+    for (const [index, what] of [...files.keys()].entries()) told.set(what, Array.isArray(lines) ? String(lines[index]) : '');
+  });
+
+  it.each(faults.map(([what, , words]) => [what, words] as const))('tells %s', (what, words) => {
+    const line = told.get(what) ?? '';
+    expect(line).toMatch(words);
+    expect(line.startsWith(`${files.get(what)?.file}: `)).toBe(true);
+    expect(line).not.toContain('\n');
+  });
+
+  it.each(lacking)('says that there is %s', (what, _, words) => {
+    expect(told.get(what)).toContain(words);
+  });
+
+  it('finds nothing to say where all is there', () => {
+    expect(told.get('nothing')).toBe('');
+  });
+});
+
+describe('a start', () => {
+  it('tells a data folder that is a file, and a ledger that is none', async () => {
+    const file = write(usual);
+    writeFileSync(join(folder, 'file'), '');
+    expectTold(await start(file, { TOLLGATE_DATA: join(folder, 'file') }), 'the data folder cannot be used: ENOTDIR', file);
+    mkdirSync(join(folder, 'garbage'));
+    writeFileSync(join(folder, 'garbage/ledger.db'), 'no database at all');
+    expectTold(await start(file, { TOLLGATE_DATA: join(folder, 'garbage') }), /plugin "balance": the ledger .*ledger\.db cannot be opened: file is not a database/, file);
+  });
+
+  it('tells a PostgreSQL that is away, and never its password', async () => {
+    const file = write([...usual.slice(0, 3), "balance({ store: { kind: 'postgres' } })"]);
+    const told = await start(file, { TOLLGATE_LEDGER_URL: 'postgres://user:canary@127.0.0.1:1/books' });
+    expectTold(told, 'plugin "balance": the ledger 127.0.0.1:1/books cannot be opened: connect ECONNREFUSED', file);
+    expect(told.errors + told.output).not.toContain('canary');
+  });
+
+  it('tells an address that is taken, or is nowhere', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const address = taken.address();
+    const port = String(typeof address === 'object' && address ? address.port : 0);
+    expectTold(await start(write(usual), { PORT: port }), `address already in use 127.0.0.1:${port}: set PORT to another one`);
+    taken.close();
+    expectTold(await start('gateway.config.ts', { HOST: 'nowhere.invalid' }), /nowhere\.invalid: set HOST to an address of this machine/);
+  });
+});

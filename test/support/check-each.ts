@@ -1,0 +1,26 @@
+/** What `tollgate check` finds in each of several configurations, in one process: prints a list of what was told, or what it lacks. */
+import { pino } from 'pino';
+import { loadConfig } from '../../core/config.ts';
+import { createGateway } from '../../core/gateway.ts';
+import { shortcomingsOf } from '../../core/shortcomings.ts';
+
+async function checked(file: string): Promise<string> {
+  try {
+    const gateway = createGateway(await loadConfig(file), pino({ level: 'silent' }));
+    const lacks = shortcomingsOf(gateway);
+    await gateway.close();
+    return lacks.join('\n');
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+const told: string[] = [];
+for (const argument of process.argv.slice(2)) {
+  const [file = '', ...variables] = argument.split('|');
+  const before = { ...process.env };
+  for (const variable of variables) process.env[variable.split('=')[0] ?? ''] = variable.slice(variable.indexOf('=') + 1);
+  told.push(await checked(file));
+  process.env = before;
+}
+process.stdout.write(JSON.stringify(told));
