@@ -27,6 +27,18 @@ const tool = (parameters?: unknown, more: Body = {}): Body => ({ tools: [{ type:
 const hi: Body = { messages: [say('Hi')] };
 const longId = 'i'.repeat(80);
 
+/** Items only their own vendor knows, as a conversation brings them back. */
+const everyItem: readonly Body[] = [
+  { role: 'user', content: 'Hi' },
+  { type: 'web_search_call', id: 'ws_1', status: 'completed', action: { type: 'search', query: 'herbs' } },
+  { type: 'file_search_call', id: 'fs_1', status: 'completed', queries: ['herbs'], results: null },
+  { type: 'code_interpreter_call', id: 'ci_1', status: 'completed', code: '1', container_id: 'cntr_1', outputs: [] },
+  { type: 'local_shell_call', id: 'ls_1', call_id: 'c1', status: 'completed', action: { type: 'exec', command: ['ls'], env: {} } },
+  { type: 'local_shell_call_output', id: 'lo_1', output: 'a' },
+  { type: 'mcp_call', id: 'mc_1', server_label: 'a', name: 'b', arguments: '{}', output: 'c' },
+  { type: 'compaction', id: 'cm_1', encrypted_content: 'gAAAAABc' },
+];
+
 interface Case {
   readonly client: Wire;
   readonly body: Body;
@@ -101,6 +113,26 @@ const fitted: Readonly<Record<string, Case>> = {
     client: 'chat-completions', body: { ...hi, functions: [{ name: 'look', parameters: { type: ['object', 'null'], properties: {} } }] },
     lost: { responses: 'functions[0].parameters', messages: 'functions[0].parameters' },
   },
+  'items of every kind': { client: 'responses', body: { input: [...everyItem, { role: 'user', content: 'And then?' }] }, lost: { 'chat-completions': 'input[1]', messages: 'input[1]', 'generate-content': 'input[1]' } },
+  'what a message says of itself': {
+    client: 'responses', body: { input: [{ role: 'user', content: 'Hi' }, { type: 'message', id: 'msg_1', status: 'completed', role: 'assistant', phase: 'commentary', content: [{ type: 'output_text', text: 'Hello.' }] }, { role: 'user', content: 'Well?' }] },
+    lost: { 'chat-completions': 'input[1].phase', messages: 'input[1].phase', 'generate-content': 'input[1].phase' },
+  },
+  'a PDF that does not say it is one': { client: 'responses', body: { input: [{ role: 'user', content: [{ type: 'input_file', file_data: 'JVBERi0xLjQKJSBhIGNoYXJ0Cg==', filename: 'a.pdf' }] }] } },
+  'a choice of a tool the vendor runs': { client: 'responses', body: { input: 'Hi', tools: [{ type: 'function', name: 'look' }, { type: 'mcp', server_label: 'a', server_url: 'https://a.example' }], tool_choice: { type: 'mcp', server_label: 'a' } }, lost: { 'chat-completions': 'tool_choice', messages: 'tool_choice', 'generate-content': 'tool_choice' } },
+  'an answer that is a list': {
+    client: 'generate-content', body: { contents: [{ role: 'user', parts: [{ text: 'Two herbs.' }] }], generationConfig: { responseMimeType: 'application/json', responseSchema: { type: 'ARRAY', items: { type: 'STRING' } } } },
+    lost: { 'chat-completions': 'generationConfig.responseSchema', responses: 'generationConfig.responseSchema' },
+  },
+  'calls that keep to their schemas': {
+    client: 'generate-content', body: { contents: [{ parts: [{ text: 'Hi' }] }], tools: [{ functionDeclarations: [{ name: 'look' }] }], toolConfig: { functionCallingConfig: { mode: 'VALIDATED' } } },
+    lost: { 'chat-completions': 'toolConfig.functionCallingConfig.mode', responses: 'toolConfig.functionCallingConfig.mode', messages: 'toolConfig.functionCallingConfig.mode' },
+  },
+  'thoughts that are left to the model': { client: 'generate-content', body: { contents: [{ parts: [{ text: 'Hi' }] }], generationConfig: { thinkingConfig: { thinkingBudget: -1 } } } },
+  'code the model ran before': {
+    client: 'generate-content', body: { contents: [{ parts: [{ text: 'Add.' }] }, { role: 'model', parts: [{ executableCode: { language: 'PYTHON', code: '1' } }, { codeExecutionResult: { outcome: 'OUTCOME_OK', output: '1' } }, { text: 'One.' }] }, { role: 'user', parts: [{ text: 'And?' }] }] },
+    lost: { 'chat-completions': 'contents[1].parts[0]', responses: 'contents[1].parts[0]', messages: 'contents[1].parts[0]' },
+  },
   'a picture whose type is not the one it states': { client: 'chat-completions', body: { messages: [say([{ type: 'text', text: 'What?' }, { type: 'image_url', image_url: { url: `data:image/bmp;base64,${png}` } }])] } },
 };
 
@@ -125,6 +157,11 @@ const refused: Readonly<Record<string, Refusal>> = {
   'several answers of a vendor that gives one': { client: 'chat-completions', wire: 'messages', body: { ...hi, n: 2 }, param: 'n' },
   'the same of another': { client: 'generate-content', wire: 'responses', body: { contents: [{ role: 'user', parts: [{ text: 'Hi' }] }], generationConfig: { candidateCount: 2 } }, param: 'generationConfig.candidateCount' },
   'sound of a kind that is not taken': { client: 'generate-content', wire: 'chat-completions', body: inline('audio/flac'), param: 'contents[0].parts[0]' },
+  'a picture alone, of a model that writes': { client: 'generate-content', wire: 'responses', body: { contents: [{ parts: [{ text: 'Draw.' }] }], generationConfig: { responseModalities: ['IMAGE'] } }, param: 'generationConfig.responseModalities' },
+  'grounding in maps': { client: 'generate-content', wire: 'messages', body: { contents: [{ parts: [{ text: 'Where?' }] }], tools: [{ googleMaps: {} }] }, param: 'tools[0].googleMaps' },
+  'a search of files that OpenAI keeps': { client: 'responses', wire: 'generate-content', body: { input: 'Hi', tools: [{ type: 'file_search', vector_store_ids: ['vs_1'] }] }, param: 'tools[0]' },
+  'a file of no known kind': { client: 'responses', wire: 'generate-content', body: { input: [{ role: 'user', content: [{ type: 'input_file', file_data: 'AAAA' }] }] }, param: 'input[0].content[0]' },
+  'a conversation of nothing but empty texts': { client: 'chat-completions', wire: 'generate-content', body: { messages: [say('')] }, param: 'messages[0]' },
   'a document by its address': { client: 'messages', wire: 'chat-completions', body: address, param: 'messages[0].content[0]' },
 };
 

@@ -63,7 +63,7 @@ export function writeMedia(block: MediaBlock, form: readonly string[], own: bool
   const displayName = own ? filename : undefined;
   if (source.type === 'text') return { text: filename === undefined ? source.text : `${filename}:\n\n${source.text}` };
   if (source.type === 'base64') {
-    const mimeType = mediaType ?? (block.kind === 'image' ? pictureTypeOfBase64(source.data) : undefined);
+    const mimeType = own || block.kind !== 'image' ? mediaType : (pictureTypeOfBase64(source.data) ?? mediaType);
     if (mimeType === undefined) return refusePart(block, path, 'The provider of this model has to be told what kind of file this is: send it as a data URL that names its media type.');
     return { inlineData: { mimeType, data: writeBase64(source.data, form), displayName } };
   }
