@@ -40,7 +40,11 @@ const longestReply = 256 * 1024 * 1024;
 
 export function isVerbatim(hooks: CoreHooks, exchange: Routed): boolean {
   const applies = (tap: { name: string }): boolean => conditionOf(tap)(exchange);
-  return exchange.protocol === exchange.attempt.target.protocol && exchange.protocol.body === 'json' && !exchange.call.carriesState && (exchange.call.suits?.(exchange.attempt.target.model) ?? true) && !hooks.transformRequest.taps.some(applies) && !hooks.transformStream.taps.some(applies);
+  return exchange.protocol === exchange.attempt.target.protocol && exchange.protocol.body === 'json' && !exchange.call.carriesState && (exchange.call.suits?.(exchange.attempt.target.model) ?? true) && !hooks.transformRequest.taps.some(applies) && !isTransformed(hooks, exchange);
+}
+
+function isTransformed({ transformStream }: CoreHooks, exchange: Routed): boolean {
+  return transformStream.taps.some((tap) => conditionOf(tap)(exchange));
 }
 
 const json = 'application/json';
@@ -74,8 +78,8 @@ export function crossReply(hooks: CoreHooks, exchange: Routed, response: Upstrea
   if (verbatim && streamed === call.stream) return streamed ? verbatimStream(exchange, response, tally) : verbatimReply(exchange, response, tally);
   const context: ReplyContext = { id: exchange.id, model: target.model.id, created: Math.floor(exchange.receivedAt / 1000), call, lost: (kind, reason) => tally.lost(kind, reason), capabilities: target.model.capabilities };
   const decoded = streamed ? streamedEvents(target.protocol, exchange, response, tally) : repliedEvents(target.protocol, exchange, response, tally);
-  const events = hooks.transformStream.call(stops.length > 0 ? stopAt(decoded, stops) : decoded, exchange);
-  return call.stream ? translatedStream(protocol, context, events) : translatedReply(protocol, context, events);
+  const batches = stops.length > 0 || isTransformed(hooks, exchange) ? transformed(hooks, exchange, decoded, stops) : decoded;
+  return call.stream ? translatedStream(protocol, context, batches) : translatedReply(protocol, context, batches);
 }
 
 async function* verbatimStream(exchange: Routed, response: UpstreamResponse, tally: Tally): AsyncGenerator<Piece> {
@@ -181,27 +185,49 @@ async function* verbatimReply(exchange: Routed, response: UpstreamResponse, tall
   yield { text: place ? text.slice(0, place.start) + JSON.stringify(target.model.id) + text.slice(place.end) : text, last: true, opening: false };
 }
 
-async function* translatedStream(protocol: Protocol, context: ReplyContext, events: AsyncIterable<CanonicalEvent>): AsyncGenerator<Piece> {
+/**
+ * The events of a reply, all that one chunk held at a time: to wait for each of them, and to send it by itself, costs
+ * several times what translating it does.
+ */
+type Batches = AsyncIterable<readonly CanonicalEvent[]>;
+
+async function* translatedStream(protocol: Protocol, context: ReplyContext, batches: Batches): AsyncGenerator<Piece> {
   const encoder = protocol.client.encodeEvents(context);
   let opening = true;
-  for await (const event of events) {
-    const text = encoder.push(event);
-    const last = event.type === 'response-end';
-    opening &&= isOpening(event);
-    if (text || last || opening) yield { text, last, opening };
-    if (last) return;
+  let lastWord: string | undefined;
+  for await (const events of batches) {
+    if (lastWord !== undefined) continue;
+    let text = '';
+    for (const event of events) {
+      const frames = encoder.push(event);
+      opening &&= isOpening(event);
+      if (event.type === 'response-end') lastWord = frames;
+      else text += frames;
+    }
+    if (text || opening) yield { text, last: false, opening };
+    if (lastWord !== undefined) yield { text: lastWord, last: true, opening: false };
   }
-  throw cutShort();
+  if (lastWord === undefined) throw cutShort();
 }
 
-async function* translatedReply(protocol: Protocol, context: ReplyContext, events: AsyncIterable<CanonicalEvent>): AsyncGenerator<Piece> {
+async function* translatedReply(protocol: Protocol, context: ReplyContext, batches: Batches): AsyncGenerator<Piece> {
   const all: CanonicalEvent[] = [];
-  for await (const event of events) all.push(event);
+  for await (const events of batches) for (const event of events) all.push(event);
   if (all.at(-1)?.type !== 'response-end') throw cutShort();
   yield { text: JSON.stringify(protocol.client.encodeReply(all, context)), last: true, opening: false };
 }
 
-async function* streamedEvents(protocol: Protocol, { call, attempt }: Routed, response: UpstreamResponse, tally: Tally): AsyncGenerator<CanonicalEvent> {
+/** The events as stop sequences and taps leave them, which see them one by one. */
+async function* transformed(hooks: CoreHooks, exchange: Routed, batches: Batches, stops: readonly string[]): AsyncGenerator<readonly CanonicalEvent[]> {
+  const events = oneByOne(batches);
+  for await (const event of hooks.transformStream.call(stops.length > 0 ? stopAt(events, stops) : events, exchange)) yield [event];
+}
+
+async function* oneByOne(batches: Batches): AsyncGenerator<CanonicalEvent> {
+  for await (const events of batches) yield* events;
+}
+
+async function* streamedEvents(protocol: Protocol, { call, attempt }: Routed, response: UpstreamResponse, tally: Tally): AsyncGenerator<readonly CanonicalEvent[]> {
   const reader = new SseReader();
   const decoder = protocol.upstream.decodeEvents(call, attempt.target.model);
   for await (const chunk of response.body) {
@@ -216,17 +242,22 @@ function* decodeBlocks(decoder: EventDecoder, blocks: readonly SseBlock[]): Gene
   for (const { event } of blocks) if (event) yield* decoder.push(event);
 }
 
-async function* repliedEvents(protocol: Protocol, exchange: Routed, response: UpstreamResponse, tally: Tally): AsyncGenerator<CanonicalEvent> {
+async function* repliedEvents(protocol: Protocol, exchange: Routed, response: UpstreamResponse, tally: Tally): AsyncGenerator<readonly CanonicalEvent[]> {
   // Handed on and not awaited: this generator would hold the text for as long as it runs.
   yield* counted(await readText(response).then((text) => decodeReply(protocol, exchange, text)), tally);
 }
 
-/** Events as they are read; nothing comes after a reply's end. */
-function* counted(events: Iterable<CanonicalEvent>, tally: Tally): Generator<CanonicalEvent> {
-  for (const event of events) {
-    tally.read(event);
-    yield event;
-    if (tally.complete) return;
+/** Events as they are read, if there are any; nothing comes after a reply's end. What stops the reading is thrown behind those before it. */
+function* counted(events: Iterable<CanonicalEvent>, tally: Tally): Generator<readonly CanonicalEvent[]> {
+  const batch: CanonicalEvent[] = [];
+  try {
+    for (const event of events) {
+      tally.read(event);
+      batch.push(event);
+      if (tally.complete) break;
+    }
+  } finally {
+    if (batch.length > 0) yield batch;
   }
 }
 

@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+import { createHooks } from '../../core/hooks.ts';
+import { crossReply, type Piece } from '../../core/lanes.ts';
+import { Tally } from '../../core/tally.ts';
+import { protocol as chat } from '../../plugins/protocols/chat-completions/index.ts';
+import { freePrice, type Provider } from '../../core/index.ts';
+import { modelWith } from '../chat-completions/bodies.ts';
+import { routed } from '../support/exchange.ts';
+
+function said(text: string): string {
+  return `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: text } }] })}\n\n`;
+}
+
+const finished = `data: ${JSON.stringify({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] })}\n\ndata: [DONE]\n\n`;
+const broken = `data: ${JSON.stringify({ error: { message: 'no more' } })}\n\n`;
+
+const provider: Provider = { name: 'house', endpoints: {}, sign: (request) => request };
+
+/** What becomes of chunks of a chat-completions vendor for a client of the plain protocol; `left` where the vendor is not read to its end. */
+async function crossed(chunks: readonly string[], tapped = false): Promise<{ pieces: Piece[]; error: unknown; left: boolean }> {
+  const hooks = createHooks();
+  if (tapped) hooks.transformStream.tap('nothing', (events) => events);
+  const exchange = routed({ provider, model: modelWith(), price: freePrice, protocol: chat }, { stream: true });
+  let left = true;
+  const body = async function* (): AsyncGenerator<Uint8Array> {
+    for (const chunk of chunks) yield Buffer.from(chunk);
+    left = false;
+  };
+  const pieces: Piece[] = [];
+  const response = { status: 200, headers: { 'content-type': 'text/event-stream' }, body: body() };
+  try {
+    for await (const piece of crossReply(hooks, exchange, response, new Tally(), { verbatim: false, stops: [] })) pieces.push(piece);
+  } catch (error) {
+    return { pieces, error, left };
+  }
+  return { pieces, error: undefined, left };
+}
+
+function textOf(pieces: readonly Piece[]): string {
+  return pieces.map(({ text }) => text).join('');
+}
+
+describe('a translated stream', () => {
+  it('goes on chunk by chunk, its last word by itself', async () => {
+    const { pieces, error } = await crossed([said('one ') + said('two '), said('three ') + said('four') + finished]);
+    expect(error).toBeUndefined();
+    expect(pieces.map(({ text, last }) => [text.match(/one|two|three|four|done/g), last])).toEqual([
+      [['one', 'two'], false],
+      [['three', 'four'], false],
+      [['done'], true],
+    ]);
+  });
+
+  it('says the same where a tap sees its events', async () => {
+    const chunks = [said('one ') + said('two '), said('three') + finished];
+    expect(textOf((await crossed(chunks, true)).pieces)).toBe(textOf((await crossed(chunks)).pieces));
+  });
+
+  it.each([['broke off', broken], ['talked nonsense', 'data: {"choices":[{]\n\n']])('gives on what came before its vendor %s within a chunk', async (_, fault) => {
+    const { pieces, error } = await crossed([said('one ') + said('two') + fault + said('three') + finished]);
+    expect(textOf(pieces)).toContain('two');
+    expect(textOf(pieces)).not.toContain('three');
+    expect(error).toMatchObject({ code: 'upstream_failed' });
+  });
+
+  it('is read to its vendor\'s end, so that the connection can be used again', async () => {
+    expect(await crossed([said('one'), finished, ': good night\n\n'])).toMatchObject({ error: undefined, left: false });
+  });
+});
