@@ -1,6 +1,6 @@
 /**
  * The ledger's promises in full: the long forms of `test/balance/mixed`, `kills`, `outage`, `power-loss`, `slow-disk`,
- * `clock`, `repricing`, `rolling` and `test/flows/abort`, the contract with thousands of histories (`HISTORIES`), and disks that fail or are slow (which need strace).
+ * `clock`, `repricing`, `rolling`, `spenders` and `test/flows/abort`, the contract with thousands of histories (`HISTORIES`), and disks that fail or are slow (which need strace).
  */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
@@ -17,6 +17,7 @@ import { runOutage } from '../balance/outage.ts';
 import { powerLoss } from '../balance/power-loss.ts';
 import { repricing } from '../balance/repricing.ts';
 import { rolling } from '../balance/rolling.ts';
+import { spenders } from '../balance/spenders.ts';
 import { runSlowDisk } from '../balance/slow-disk.ts';
 import { expectSound } from '../contract/books.ts';
 import { testStore } from '../contract/store.ts';
@@ -32,6 +33,17 @@ describe('twenty thousand mixed calls', () => {
     expect(wrong).toEqual([]);
     expect(used).toBe(expected);
     expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });
+  });
+});
+
+describe('a hundred thousand calls of sixty-four keys', () => {
+  it('have spent from their account what they cost, to the nano', async () => {
+    const { wrong, used, expected, perSecond, audit } = await spenders(await openTemporary(), 100_000, drawer(seed));
+    process.stdout.write(`${perSecond.toFixed(0)} calls a second\n`);
+    expect(wrong).toEqual([]);
+    expect(used).toBe(expected);
+    expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });
+    expect(perSecond).toBeGreaterThan(500);
   });
 });
 
