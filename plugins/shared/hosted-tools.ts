@@ -29,14 +29,17 @@ export function isIndispensable({ kind, protocol, value }: HostedTool): boolean 
   return value['type'] === 'file_search';
 }
 
-/** A list of tools in which a kind that is asked for twice, in two spellings, stands once: vendors refuse it otherwise. */
-export function withoutRepeats(tools: readonly Tool[], protocol: string): (Tool | undefined)[] {
+/** A list of tools in which a kind that is asked for twice, in two spellings, stands once, the first time: vendors refuse it otherwise. */
+export function withoutRepeats(tools: readonly Tool[], protocol: string, lose: Lose): (Tool | undefined)[] {
   const seen = new Set<string>();
-  return tools.map((tool) => {
+  return tools.map((tool, index) => {
     if (tool.type !== 'hosted' || tool.kind === 'other' || tool.protocol === protocol) return tool;
-    const repeated = seen.has(tool.kind);
-    seen.add(tool.kind);
-    return repeated ? undefined : tool;
+    if (!seen.has(tool.kind)) {
+      seen.add(tool.kind);
+      return tool;
+    }
+    lose(`tools[${index}]`, 'one of its kind is there already');
+    return undefined;
   });
 }
 

@@ -16,6 +16,7 @@ import { bag, protocolName } from './bag.ts';
 import { encodeMessages } from './encode-messages.ts';
 import type { Encoding } from './encode-parts.ts';
 import { encodeTools } from './encode-tools.ts';
+import { refusesExtensions } from './reasoning.ts';
 import { encodeModalities } from './sound.ts';
 
 declare global {
@@ -121,18 +122,19 @@ function encodeStop(request: CanonicalRequest, sent: readonly string[]): string 
   return bag.form(request).includes('stop-string') && sent.length === 1 ? sent[0] : sent;
 }
 
-function encodeReasoning(request: CanonicalRequest, { capabilities }: Model, { own, lose }: Encoding): Fields {
+function encodeReasoning(request: CanonicalRequest, model: Model, { own, lose }: Encoding): Fields {
   const { reasoning } = request;
   if (!reasoning) return {};
   const { effort, budget, display } = reasoning;
   if (bag.form(request).includes('reasoning-object')) return { reasoning: restoreReasoning(reasoning, bag.form(request)) };
-  const { style, efforts } = capabilities.reasoning;
+  const { style, efforts } = model.capabilities.reasoning;
   const wanted = effort ?? (budget === undefined ? undefined : effortFor(budget));
   if (style === 'none') {
     if (wanted !== 'none') lose('reasoning', 'the model does not reason', 'model');
     return {};
   }
   if (display === 'none') lose('reasoning.display', 'chat-completions cannot ask for hidden reasoning');
+  else if (display !== undefined && refusesExtensions(model)) lose('reasoning.display', 'OpenAI shows no thoughts by chat-completions', 'model');
   if (wanted === undefined) return {};
   const sent = nearestEffort(wanted, own ? undefined : efforts);
   if (effort === undefined || budget !== undefined) lose('reasoning.budget', `sent as effort "${sent}"`, 'approximated');

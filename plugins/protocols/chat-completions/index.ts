@@ -42,6 +42,7 @@ const fieldNames = {
   '.filename': 'file.filename',
   '.schema': 'function.parameters',
   '.strict': 'function.strict',
+  '.format': 'custom.format',
   '.arguments': 'function.arguments',
   '.opaque': 'extra_content',
 };

@@ -26,7 +26,7 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Enco
     return {};
   }
   const allowed = request.toolChoice?.mode === 'subset' ? new Set(request.toolChoice.names) : undefined;
-  const tools = withoutRepeats(request.tools, protocolName).flatMap((tool, index) => (tool && isAllowed(tool, allowed) ? encodeTool(tool, `tools[${index}]`, encoding) : []));
+  const tools = withoutRepeats(request.tools, protocolName, lose).flatMap((tool, index) => (tool && isAllowed(tool, allowed) ? encodeTool(tool, `tools[${index}]`, encoding) : []));
   const choice = encodeChoice(request);
   // A choice among no tools, or of one that is lost, is refused; a client of this protocol is left to hear that itself.
   const named = choice?.['type'] === 'tool' ? choice['name'] : undefined;

@@ -43,6 +43,8 @@ export const reasoning: readonly Capability[] = [
       messages: has({ output_config: { effort: 'high' } }),
       'generate-content': holds({ thinkingConfig: { thinkingLevel: /^high$/i } }),
     },
+    // Whether it is shown as well is another matter.
+    regardless: true,
   },
   {
     name: 'reasoning budget',
@@ -75,6 +77,8 @@ export const reasoning: readonly Capability[] = [
       'generate-content': holds({ thinkingConfig: { includeThoughts: true } }),
       'chat-completions': everywhere(() => true)['chat-completions'],
     },
+    // OpenAI itself shows none by chat-completions, which is told; others who speak it do.
+    regardless: true,
     does: everywhere({ reasoning: 'The moon decides.', text: 'At noon.' }),
     shown: shows('The moon decides.'),
   },

@@ -1,0 +1,115 @@
+/**
+ * Nothing of a request crosses in silence. Of every request fixture each member is taken away in turn: another wire is
+ * then sent something else, or told of other losses, unless the member was lost together with what it stands in. What
+ * makes no difference has to be listed here, with why it says nothing.
+ */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { isGatewayError, type CanonicalRequest } from '../../core/index.ts';
+import { clientPath } from '../../core/loss.ts';
+import { families, readCall, wires, type Wire } from '../support/families.ts';
+
+/** Members, with their values as JSON, whose absence means the same. */
+const sayNothing: Readonly<Record<'chat-completions' | 'messages', readonly RegExp[]>> = {
+  'chat-completions': [
+    // How the reply is sent, and where the call goes.
+    /^(stream|stream_options|provider)\b/,
+    // What is so anyway.
+    /^(n=1|modalities=\["text"\]|logprobs=false|top_logprobs=0|parallel_tool_calls=true|tools=\[\]|tool_choice="none")$/,
+    /^reasoning\.(exclude=false|enabled=true)$/,
+    /^(tools\[\d+\]\.function|functions\[\d+\])\.parameters(={"type":"object","properties":{}}|\.type="object"|\.properties={})$/,
+    /^messages\[\d+\]\.content=""$/,
+    // Every schema is kept to on the wires that do not ask.
+    /^response_format\.json_schema\.strict=true$/,
+    // Told with the field it belongs to.
+    /^top_logprobs=/,
+    // Numbers of thoughts, and their text once more.
+    /^messages\[\d+\]\.(reasoning=|reasoning_details\[\d+\]\.(index|id)=)/,
+  ],
+  messages: [
+    /^stream=/,
+    /^(tools\[\d+\]\.type="custom"|tool_choice\.disable_parallel_tool_use=false)$/,
+    // A tool of the vendor's is known by its type.
+    /^tools\[\d+\]\.name="web_search"$/,
+    // Thoughts are asked for wherever they can be.
+    /^thinking(={"type":"adaptive","display":"summarized"}|\.display="summarized")$/,
+  ],
+};
+
+type Path = readonly (string | number)[];
+
+function written(path: Path): string {
+  return path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`)).join('').slice(1);
+}
+
+/** Every member of every object, at every depth, but for those that are null. */
+function* membersOf(value: unknown, path: Path = []): Generator<{ readonly path: Path; readonly value: unknown }> {
+  if (typeof value !== 'object' || value === null) return;
+  for (const [key, inner] of Object.entries(value)) {
+    const place = [...path, Array.isArray(value) ? Number(key) : key];
+    if (!Array.isArray(value) && inner !== null) yield { path: place, value: inner };
+    yield* membersOf(inner, place);
+  }
+}
+
+function without(body: unknown, path: Path): unknown {
+  const copy = structuredClone(body);
+  const inner = path.slice(0, -1).reduce<unknown>((value, step) => (typeof value === 'object' && value !== null ? Reflect.get(value, step) : undefined), copy);
+  if (typeof inner === 'object' && inner !== null) Reflect.deleteProperty(inner, path.at(-1) ?? '');
+  return copy;
+}
+
+interface Crossed {
+  readonly lost: readonly string[];
+  readonly sent: string;
+}
+
+function decoded(client: Wire, body: unknown): CanonicalRequest | undefined {
+  try {
+    return readCall(client, body).decode();
+  } catch (thrown) {
+    if (isGatewayError(thrown)) return undefined;
+    throw thrown;
+  }
+}
+
+/** What becomes of a body on another wire; undefined where it is refused, there or by its own protocol. */
+function cross(client: Wire, wire: Wire, body: unknown): Crossed | undefined {
+  const request = decoded(client, body);
+  if (!request) return undefined;
+  const { protocol, model } = families[wire];
+  const { fieldNames } = families[client].protocol.client;
+  try {
+    const { body: sent, losses, stops } = protocol.upstream.encodeRequest(request, model, undefined);
+    return { lost: losses.map(({ path }) => clientPath(path, request, fieldNames)), sent: JSON.stringify([sent, stops ?? [], losses.map(({ reason }) => reason)]) };
+  } catch (thrown) {
+    if (isGatewayError(thrown)) return undefined;
+    throw thrown;
+  }
+}
+
+function silentMembers(client: 'chat-completions' | 'messages', wire: Wire, body: unknown): string[] {
+  const whole = cross(client, wire, body);
+  if (!whole) return [];
+  return [...membersOf(body)].flatMap(({ path, value }) => {
+    const name = written(path);
+    const isTold = whole.lost.some((lost) => name === lost || name.startsWith(`${lost}.`) || name.startsWith(`${lost}[`));
+    const said = `${name}=${JSON.stringify(value)}`;
+    if (isTold || sayNothing[client].some((pattern) => pattern.test(said))) return [];
+    return isDeepStrictEqual(cross(client, wire, without(body, path)), whole) ? [said] : [];
+  });
+}
+
+describe.each(['chat-completions', 'messages'] as const)('of a request of %s', (client) => {
+  const folder = new URL(`${client}/`, import.meta.url);
+  const bodies = readdirSync(folder).flatMap((name) => {
+    const file = new URL(`${name}/request.json`, folder);
+    return existsSync(file) ? [[name, JSON.parse(readFileSync(file, 'utf8'))] as const] : [];
+  });
+
+  it.each(wires.filter((wire) => wire !== client))('nothing is lost in silence on %s', (wire) => {
+    const silent = bodies.flatMap(([name, body]) => silentMembers(client, wire, body).map((member) => `${name}: ${member}`));
+    expect(silent).toEqual([]);
+  });
+});
