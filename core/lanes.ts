@@ -88,13 +88,13 @@ async function* verbatimStream(exchange: Routed, response: UpstreamResponse, tal
   const decoder = upstream.decodeEvents(call, attempt.target.model);
   const rename = modelRenamer(upstream.modelPaths, attempt.target.model.id);
   const write = call.framing === 'array' ? arrayWriter(rename) : rename;
+  let text = '';
   let lastWord = '';
   let opened = false;
   let begun = false;
   /** Whether the vendor said the frame that ends every stream: a reply may be complete by an event before it. */
   let terminated = false;
-  const forward = (blocks: readonly SseBlock[]): string => {
-    let text = '';
+  const forward = (blocks: readonly SseBlock[]): void => {
     for (const { raw, event } of blocks) {
       if (tally.complete) break;
       const events = event ? decoder.push(event) : [];
@@ -107,22 +107,26 @@ async function* verbatimStream(exchange: Routed, response: UpstreamResponse, tal
       if (isLast) lastWord += written;
       else text += written;
     }
-    return text;
   };
+  /** Comments before the first event do not even open a reply. */
+  function* forwarded(): Generator<Piece> {
+    if (opened && text) yield { text, last: false, opening: !begun };
+    if (opened) text = '';
+  }
   const reader = new SseReader();
-  let text = '';
   for await (const chunk of response.body) {
     if (tally.complete) continue;
-    text += forward(reader.push(chunk));
-    // Comments before the first event do not even open a reply.
-    if (!opened) continue;
-    if (text) yield { text, last: false, opening: !begun };
-    text = '';
+    // What came before that which could not be read is sent all the same.
+    try {
+      forward(reader.push(chunk));
+    } finally {
+      yield* forwarded();
+    }
     if (tally.complete) yield { text: lastWord + (terminated ? '' : upstream.terminator), last: true, opening: false };
   }
   if (tally.complete) return;
-  const rest = forward(reader.end());
-  if (opened && rest) yield { text: rest, last: false, opening: !begun };
+  forward(reader.end());
+  yield* forwarded();
   if (!tally.complete) for (const event of decoder.end()) tally.read(event);
   if (!tally.complete) throw cutShort();
   yield { text: lastWord + (terminated ? '' : upstream.terminator) + (call.framing === 'array' ? ']' : ''), last: true, opening: false };

@@ -6,6 +6,7 @@ import { protocol as chat } from '../../plugins/protocols/chat-completions/index
 import { freePrice, type Provider } from '../../core/index.ts';
 import { modelWith } from '../chat-completions/bodies.ts';
 import { routed } from '../support/exchange.ts';
+import { readCall } from '../support/families.ts';
 
 function said(text: string): string {
   return `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: text } }] })}\n\n`;
@@ -16,11 +17,13 @@ const broken = `data: ${JSON.stringify({ error: { message: 'no more' } })}\n\n`;
 
 const provider: Provider = { name: 'house', endpoints: {}, sign: (request) => request };
 
-/** What becomes of chunks of a chat-completions vendor for a client of the plain protocol; `left` where the vendor is not read to its end. */
-async function crossed(chunks: readonly string[], tapped = false): Promise<{ pieces: Piece[]; error: unknown; left: boolean }> {
+const ownCall = { protocol: chat, call: readCall('chat-completions', { model: 'house/model', messages: [{ role: 'user', content: 'Hello' }], stream: true }) };
+
+/** What becomes of chunks of a chat-completions vendor for a client of the plain protocol, or of its own; `left` where the vendor is not read to its end. */
+async function crossed(chunks: readonly string[], { tapped = false, verbatim = false } = {}): Promise<{ pieces: Piece[]; error: unknown; left: boolean }> {
   const hooks = createHooks();
   if (tapped) hooks.transformStream.tap('nothing', (events) => events);
-  const exchange = routed({ provider, model: modelWith(), price: freePrice, protocol: chat }, { stream: true });
+  const exchange = { ...routed({ provider, model: modelWith(), price: freePrice, protocol: chat }, { stream: true }), ...(verbatim ? ownCall : {}) };
   let left = true;
   const body = async function* (): AsyncGenerator<Uint8Array> {
     for (const chunk of chunks) yield Buffer.from(chunk);
@@ -29,7 +32,7 @@ async function crossed(chunks: readonly string[], tapped = false): Promise<{ pie
   const pieces: Piece[] = [];
   const response = { status: 200, headers: { 'content-type': 'text/event-stream' }, body: body() };
   try {
-    for await (const piece of crossReply(hooks, exchange, response, new Tally(), { verbatim: false, stops: [] })) pieces.push(piece);
+    for await (const piece of crossReply(hooks, exchange, response, new Tally(), { verbatim, stops: [] })) pieces.push(piece);
   } catch (error) {
     return { pieces, error, left };
   }
@@ -53,17 +56,19 @@ describe('a translated stream', () => {
 
   it('says the same where a tap sees its events', async () => {
     const chunks = [said('one ') + said('two '), said('three') + finished];
-    expect(textOf((await crossed(chunks, true)).pieces)).toBe(textOf((await crossed(chunks)).pieces));
-  });
-
-  it.each([['broke off', broken], ['talked nonsense', 'data: {"choices":[{]\n\n']])('gives on what came before its vendor %s within a chunk', async (_, fault) => {
-    const { pieces, error } = await crossed([said('one ') + said('two') + fault + said('three') + finished]);
-    expect(textOf(pieces)).toContain('two');
-    expect(textOf(pieces)).not.toContain('three');
-    expect(error).toMatchObject({ code: 'upstream_failed' });
+    expect(textOf((await crossed(chunks, { tapped: true })).pieces)).toBe(textOf((await crossed(chunks)).pieces));
   });
 
   it('is read to its vendor\'s end, so that the connection can be used again', async () => {
     expect(await crossed([said('one'), finished, ': good night\n\n'])).toMatchObject({ error: undefined, left: false });
+  });
+});
+
+describe.each([['verbatim', true], ['translated', false]])('a %s stream', (_lane, verbatim) => {
+  it.each([['broke off', broken], ['talked nonsense', 'data: {"choices":[{]\n\n']])('gives on what came before its vendor %s within a chunk', async (_, fault) => {
+    const { pieces, error } = await crossed([said('one ') + said('two') + fault + said('three') + finished], { verbatim });
+    expect(textOf(pieces)).toContain('two');
+    expect(textOf(pieces)).not.toContain('three');
+    expect(error).toMatchObject({ code: 'upstream_failed' });
   });
 });
