@@ -23,7 +23,7 @@ interface Served {
 }
 
 /** What a client knows of its call. */
-interface Made {
+export interface Made {
   readonly marker: string;
   /** The id of the key it was made with, which no other call has. */
   readonly key: string;
@@ -57,7 +57,7 @@ export async function startJournallingVendor(pause: number) {
   return { vendor, journal };
 }
 
-async function stream(url: string, key: string, made: Made, words: number): Promise<void> {
+export async function stream(url: string, key: string, made: Made, words: number): Promise<void> {
   try {
     const response = await fetch(`${url}/v1/chat/completions`, {
       method: 'POST',

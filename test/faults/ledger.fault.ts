@@ -1,6 +1,6 @@
 /**
  * The ledger's promises in full: the long forms of `test/balance/mixed`, `kills`, `outage`, `power-loss`, `slow-disk`,
- * `clock`, `repricing`, `rolling`, `spenders` and `test/flows/abort`, the contract with thousands of histories (`HISTORIES`), and disks that fail or are slow (which need strace).
+ * `clock`, `repricing`, `rolling`, `spenders`, `suspended` and `test/flows/abort`, the contract with thousands of histories (`HISTORIES`), and disks that fail or are slow (which need strace).
  */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
@@ -19,6 +19,7 @@ import { repricing } from '../balance/repricing.ts';
 import { rolling } from '../balance/rolling.ts';
 import { spenders } from '../balance/spenders.ts';
 import { runSlowDisk } from '../balance/slow-disk.ts';
+import { suspended } from '../balance/suspended.ts';
 import { expectSound } from '../contract/books.ts';
 import { testStore } from '../contract/store.ts';
 
@@ -127,6 +128,15 @@ describe('a clock that jumps by an hour and a year, stops and comes back', () =>
     expect({ streams, whole, ids }).toEqual({ streams: 28, whole: 28, ids: 28 });
     expect(strange).toEqual([]);
     expect(used).toBeCloseTo(due, 9);
+    expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });
+  });
+});
+
+describe('a gateway that stands still for two minutes under a hundred streams', () => {
+  it('makes good what another settled for it: each call costs what its vendor says, once', async () => {
+    const { streams, taken, whole, wrong, endedTwice, audit } = await suspended({ streams: 100, words: 480, milliseconds: 120_000, lease: 3 });
+    expect({ taken, whole }).toEqual({ taken: streams, whole: streams });
+    expect({ wrong, endedTwice }).toEqual({ wrong: [], endedTwice: [] });
     expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });
   });
 });

@@ -1,0 +1,62 @@
+/**
+ * A gateway that is stopped in the middle of its calls, as with a machine that is suspended, for longer than its lease,
+ * and then goes on: the other one has taken it for dead, and what it knows better is made good.
+ */
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { issueKey } from '../../plugins/meters/balance/keys.ts';
+import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
+import { makeDataFolder, startProcess } from '../support/process.ts';
+import { allEntries, costOf, startJournallingVendor, stream, type Made } from './kills.ts';
+
+export interface Suspended {
+  /** How many streams it had, how many were settled by the other, and how many its clients had whole in the end. */
+  readonly streams: number;
+  readonly taken: number;
+  readonly whole: number;
+  /** Calls for which all entries together are not what the vendor's figures cost. */
+  readonly wrong: readonly string[];
+  /** Calls that have more than one end. */
+  readonly endedTwice: readonly string[];
+  readonly audit: unknown;
+}
+
+/** Stopped for so many milliseconds; `lease` is in seconds. */
+export async function suspended({ streams, words, milliseconds, lease }: { readonly streams: number; readonly words: number; readonly milliseconds: number; readonly lease: number }): Promise<Suspended> {
+  const folder = makeDataFolder();
+  const { vendor, journal } = await startJournallingVendor(10);
+  const store = await openSqlite({ file: join(folder, 'ledger.db') });
+  await store.createAccount({ name: 'a', at: 1 });
+  await store.credit({ account: 'a', amount: 10n ** 15n, kind: 'bonus', reference: undefined, at: 1 });
+  const key = await issueKey(store, { name: '', account: 'a' });
+  const environment = { TOLLGATE_CONFIG: 'test/balance/kills.config.ts', TOLLGATE_DATA: folder, KILLS_LEASE: String(lease), OPENAI_API_KEY: 'sk-vendor', OPENAI_BASE_URL: vendor.origin };
+  const [sleeper, other] = await Promise.all([startProcess(environment), startProcess(environment)]);
+  try {
+    const calls = Array.from({ length: streams }, (_, index): Made => ({ marker: `call-${index}`, key: key?.id ?? '', id: undefined, words: 0, done: false }));
+    const running = Promise.all(calls.map((made) => stream(sleeper.url, key?.secret ?? '', made, words)));
+    while (calls.some((made) => made.words === 0)) await sleep(20);
+    sleeper.child.kill('SIGSTOP');
+    const stopped = sleep(milliseconds);
+    while ((await store.listPending({ limit: 1 })).length > 0) await sleep(100);
+    await stopped;
+    sleeper.child.kill('SIGCONT');
+    await running;
+    for (const gateway of [sleeper, other]) await gateway.stop('SIGTERM');
+    const entries = await allEntries(store);
+    const of = (made: Made) => entries.filter(({ call, kind }) => call === made.id && kind !== 'reserve');
+    return {
+      streams,
+      taken: new Set(entries.flatMap(({ call, flags }) => (flags.includes('recovered') ? [call] : []))).size,
+      whole: calls.filter(({ done }) => done).length,
+      wrong: calls.filter((made) => of(made).reduce((sum, { revenue }) => sum + revenue, 0n) !== costOf(journal.get(made.marker)?.words ?? 0)).map(({ marker }) => marker),
+      endedTwice: calls.filter((made) => of(made).filter(({ kind }) => kind === 'post' || kind === 'void').length !== 1).map(({ marker }) => marker),
+      audit: await store.audit(),
+    };
+  } finally {
+    for (const { child } of [sleeper, other]) child.kill('SIGKILL');
+    await store.close();
+    await vendor.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
