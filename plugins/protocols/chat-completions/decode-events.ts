@@ -14,6 +14,7 @@ import { decodeFinish } from './finish.ts';
 import { readUrl } from './media.ts';
 import { readDetail } from './reasoning.ts';
 import { ChatCall } from './read-request.ts';
+import { decodeStart } from './reply-start.ts';
 import { soundType } from './sound.ts';
 import { ToolCalls } from './tool-calls.ts';
 import { offeredOtherwise, type AskedTool } from '../../shared/offered-tools.ts';
@@ -29,7 +30,6 @@ interface OpenBlock {
   readonly opaque: Opaque[];
 }
 
-type ResponseStart = Extract<CanonicalEvent, { type: 'response-start' }>;
 type BlockFacts = Pick<Extract<CanonicalEvent, { type: 'block-start' }>, 'id' | 'mediaType' | 'vendor'>;
 
 interface Candidate {
@@ -40,19 +40,6 @@ interface Candidate {
   text: number | undefined;
   finished: boolean;
 }
-
-/** Known fields of a chunk, and those that are about the vendor's account rather than the reply. */
-const chunkFields = new Set(['id', 'object', 'created', 'model', 'choices', 'usage', 'error', 'obfuscation', 'x_groq', 'provider', 'usage_breakdown']);
-
-function unknownIn(chunk: Fields): Fields {
-  let unknown: Record<string, unknown> | undefined;
-  for (const name of Object.keys(chunk)) {
-    if (chunk[name] !== null && !chunkFields.has(name)) (unknown ??= {})[name] = chunk[name];
-  }
-  return unknown ?? nothing;
-}
-
-const nothing: Fields = {};
 
 export class ReplyDecoder implements EventDecoder {
   readonly #call: ClientCall;
@@ -112,19 +99,15 @@ export class ReplyDecoder implements EventDecoder {
   }
 
   #start(chunk: Fields): void {
-    const { id, model } = chunk;
-    const created = knownCount(chunk['created']);
+    const start = decodeStart(chunk);
     this.#started = true;
-    this.#reply = JSON.stringify([id, created]);
-    const start: ResponseStart = { type: 'response-start' };
-    if (typeof id === 'string') start.id = id;
-    if (typeof model === 'string') start.model = model;
-    if (created !== undefined) start.created = created;
-    this.#events.push(Object.assign(start, bag.keep(unknownIn(chunk))));
+    this.#reply = JSON.stringify([chunk['id'], start.created]);
+    this.#events.push(start);
   }
 
   #choose(choice: Fields, position: number): void {
-    const { index, [this.#said]: delta, finish_reason: reason, logprobs } = choice;
+    const { index, finish_reason: reason, logprobs } = choice;
+    const delta = choice[this.#said];
     const candidate = this.#candidate(knownCount(index) ?? position);
     if (isObject(delta)) this.#read(candidate, delta, logprobs);
     if (isObject(choice['error'])) this.#fail(readVendorError({ error: choice['error'] }));
