@@ -62,7 +62,7 @@ export async function encodeBody(hooks: CoreHooks, exchange: Routed, verbatim: b
   const { count } = attempt.target.protocol;
   const { fieldNames } = exchange.protocol.client;
   const encode = (): EncodedRequest => (count && operation === 'count' ? count.encodeRequest(request, model) : upstream.encodeRequest(request, model, grant.outputLimit));
-  const { body, losses: lost, stops = [], operation: asked = operation } = inClientWords(encode, fieldNames);
+  const { body, losses: lost, stops = [], operation: asked = operation } = inClientWords(encode, { ...fieldNames, ...request.names });
   const losses = lost.map((loss) => ({ ...loss, path: clientPath(loss.path, request, fieldNames) }));
   return { ...(body instanceof Form ? writeForm(body) : { body: JSON.stringify(body), contentType: json }), operation: asked, losses, stops };
 }
@@ -99,8 +99,8 @@ async function* verbatimStream(exchange: Routed, response: UpstreamResponse, tal
       if (tally.complete) break;
       const events = event ? decoder.push(event) : [];
       opened ||= event !== undefined;
-      begun ||= event !== undefined && (event.event !== undefined && upstream.openings ? !upstream.openings.has(event.event) : !events.every(isOpening));
       for (const each of events) tally.read(each);
+      begun ||= event !== undefined && (event.event !== undefined && upstream.openings ? !upstream.openings.has(event.event) : !events.every(isOpening));
       terminated = tally.complete && event !== undefined && frame(event.data) === upstream.terminator;
       const written = isUnaskedUsage(events, call.usageWanted) ? '' : write(raw, event?.data);
       const isLast = tally.complete || (upstream.ending === 'silence' && tally.hasFinished(call.candidates));
