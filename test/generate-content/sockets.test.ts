@@ -167,7 +167,7 @@ describe('a client of Google and another vendor', () => {
     house.vendor.script('gpt-4o-mini', { text: ['Hi.'] });
     const response = await post('openai/gpt-4o-mini:generateContent', { contents, safety_settings: [{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'OFF' }], generation_config: { top_k: 4, enable_affective: true } });
     const dropped = response.headers.get('x-tollgate-dropped')?.split(',') ?? [];
-    expect(dropped.toSorted()).toEqual(['generationConfig.enable_affective', 'generationConfig.topK', 'safetySettings']);
+    expect(dropped.toSorted()).toEqual(['generation_config.enable_affective', 'generation_config.top_k', 'safety_settings']);
   });
 
   it('are refused where the prompt is one that Google keeps', async () => {

@@ -301,6 +301,18 @@ describe('what is asked for and cannot be given', () => {
     expect(clientPath('format.schema', request, protocol.client.fieldNames)).toBe('generationConfig.responseSchema');
   });
 
+  it('what is written in snake_case is told so', () => {
+    const request = callWith({
+      system_instruction: { parts: [{ text: 'a' }] },
+      contents: [{ parts: [{ inline_data: { mime_type: 'image/png', data: 'AAAA' }, media_resolution: { level: 'MEDIA_RESOLUTION_LOW' } }] }],
+      tools: [{ function_declarations: [{ name: 'f', parameters_json_schema: {} }] }],
+      generation_config: { top_p: 0.5, topK: 3, media_resolution: 'MEDIA_RESOLUTION_LOW' },
+      safety_settings: [],
+    }).decode();
+    const told = ['topP', 'topK', 'turns[0].blocks[0].cache', 'turns[1].blocks[0].detail', 'tools[0].schema', 'generationConfig.mediaResolution', 'safetySettings'].map((path) => clientPath(path, request, protocol.client.fieldNames));
+    expect(told).toEqual(['generation_config.top_p', 'generation_config.topK', 'system_instruction.parts[0].cache', 'contents[0].parts[0].media_resolution', 'tools[0].function_declarations[0].parameters_json_schema', 'generation_config.media_resolution', 'safety_settings']);
+  });
+
   it('a picture whose kind nobody stated is known by its bytes', () => {
     const picture: Block = { type: 'media', kind: 'image', source: { type: 'base64', data: 'iVBORw0KGgoAAAANSUhEUg==' } };
     expect(contents([{ role: 'user', blocks: [picture] }])).toMatchObject([{ parts: [{ inlineData: { mimeType: 'image/png' } }] }]);

@@ -7,7 +7,9 @@ import { leftover, type Fields } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { decodeTurns } from './decode-contents.ts';
 import { decodeToolConfig, decodeTools, openApiForm } from './decode-tools.ts';
+import { namesBy, placesBy } from './field-names.ts';
 import { fromOpenApi } from './openapi-schema.ts';
+import { spellingOf } from './spelling.ts';
 import type { WireGeneration, WireRequest } from './wire.ts';
 
 type Format = NonNullable<CanonicalRequest['format']>;
@@ -40,7 +42,9 @@ export function decodeRequest(wire: WireRequest, { model, stream, text, words }:
   const form = ['read', ...words, ...thinking.form, ...groups, ...('model' in wire ? ['model'] : []), ...modalityForm(config), ...(wire.serviceTier ? [`tier:${wire.serviceTier}`] : [])];
   // How to route is the gateway's own business, and told in the preferences.
   const { provider: _preferences, ...vendorsOwn } = wire;
-  return {
+  const own = { ...leftover(vendorsOwn, requestFields), ...flattened('toolConfig', calling.rest), ...flattened('generationConfig', generation) };
+  const spell = spellingOf(words);
+  const request: CanonicalRequest = {
     model,
     stream,
     turns: decodeTurns(wire, text),
@@ -60,9 +64,14 @@ export function decodeRequest(wire: WireRequest, { model, stream, text, words }:
     reasoning: thinking.value,
     modalities: config.responseModalities?.map((each) => each.toLowerCase()),
     serviceTier: wire.serviceTier ? (tiers[wire.serviceTier] ?? wire.serviceTier) : undefined,
-    names: config.responseSchema ? { 'format.schema': 'generationConfig.responseSchema' } : undefined,
-    ...bag.keep({ ...leftover(vendorsOwn, requestFields), ...flattened('toolConfig', calling.rest), ...flattened('generationConfig', generation) }, form),
+    names: namesBy(spell ?? asRead, own, config.responseSchema ? 'generationConfig.responseSchema' : 'generationConfig.responseJsonSchema'),
+    ...bag.keep(own, form),
   };
+  return spell ? placesBy(spell, request) : request;
+}
+
+function asRead(path: string): string {
+  return path;
 }
 
 /** Google's words for a tier where others have another. */

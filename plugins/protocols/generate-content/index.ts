@@ -9,38 +9,10 @@ import { ChunkEncoder, encodeStreamError } from './encode-events.ts';
 import { encodeReply } from './encode-reply.ts';
 import { encodeRequest } from './encode-request.ts';
 import { decodeError, encodeError } from './errors.ts';
+import { fieldNames } from './field-names.ts';
 import { listingRoutes } from './listing.ts';
 import { readRequest } from './read-request.ts';
 import { retarget } from './retarget.ts';
-
-/** Canonical fields that this protocol spells otherwise. */
-const fieldNames = {
-  turns: 'contents',
-  toolChoice: 'toolConfig.functionCallingConfig',
-  outputLimit: 'generationConfig.maxOutputTokens',
-  candidates: 'generationConfig.candidateCount',
-  temperature: 'generationConfig.temperature',
-  topP: 'generationConfig.topP',
-  topK: 'generationConfig.topK',
-  frequencyPenalty: 'generationConfig.frequencyPenalty',
-  presencePenalty: 'generationConfig.presencePenalty',
-  seed: 'generationConfig.seed',
-  stop: 'generationConfig.stopSequences',
-  logprobs: 'generationConfig.responseLogprobs',
-  'logprobs.top': 'generationConfig.logprobs',
-  format: 'generationConfig.responseMimeType',
-  'format.schema': 'generationConfig.responseJsonSchema',
-  modalities: 'generationConfig.responseModalities',
-  reasoning: 'generationConfig.thinkingConfig',
-  'reasoning.effort': 'generationConfig.thinkingConfig.thinkingLevel',
-  'reasoning.budget': 'generationConfig.thinkingConfig.thinkingBudget',
-  'reasoning.display': 'generationConfig.thinkingConfig.includeThoughts',
-  '.schema': 'parametersJsonSchema',
-  '.arguments': 'functionCall.args',
-  '.isError': 'functionResponse.response.error',
-  '.detail': 'mediaResolution',
-  '.opaque': 'thoughtSignature',
-};
 
 /** The protocol, served below an address. */
 export function protocolAt(mount: string): Protocol {

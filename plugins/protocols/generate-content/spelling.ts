@@ -93,6 +93,12 @@ function rewrite(body: Record<string, unknown>, path: Path, rename: boolean): vo
   }
 }
 
+/** How a client spells fields that are told without their place; undefined where it spells them as they are read. A name it writes in snake_case is told so everywhere. */
+export function spellingOf(words: readonly string[]): ((path: string) => string) | undefined {
+  const names = new Set(words.flatMap((word) => /^snake:.*"(\w+)"\]$/.exec(word)?.[1] ?? []));
+  return names.size === 0 ? undefined : (path) => path.replaceAll(/[A-Za-z]+/g, (name) => (names.has(name) ? snake(name) : name));
+}
+
 /** A field's path as the client wrote it. */
 export function toldPath(path: string, words: readonly string[]): string {
   let told = path;
