@@ -41,6 +41,6 @@ export const rows: readonly Row[] = [
   { figure: 'translatedLongP50', label: '  translated', unit: 'µs', better: 'less' },
   { figure: 'others', label: 'Processors taken by others meanwhile', unit: '%', better: undefined, digits: 1 },
   { figure: 'startup', label: 'Start to first answer', unit: 'ms', better: 'less' },
-  { figure: 'memoryBefore', label: 'Memory, idle, before', unit: 'MB', better: 'less' },
-  { figure: 'memoryAfter', label: 'Memory, idle, after', unit: 'MB', better: 'less' },
+  { figure: 'memoryBefore', label: 'Memory, idle, before the first call', unit: 'MB', better: 'less' },
+  { figure: 'memoryAfter', label: 'Memory, idle, after the last', unit: 'MB', better: 'less' },
 ];

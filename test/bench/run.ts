@@ -38,7 +38,6 @@ function versionOf(tool: string): string | undefined {
 async function startTargets(place: Place, vendor: Awaited<ReturnType<typeof startVendor>>): Promise<Target[]> {
   const targets = [directTarget(vendor), await bareTarget(place), await tollgateTarget(place)];
   if (process.env['PEERS'] === '1') targets.push(await portkeyTarget(place));
-  for (const target of targets) await checkTarget(target);
   return targets;
 }
 
@@ -62,6 +61,7 @@ async function measureAll(targets: readonly Target[], rounds: number, basis: Omi
   for (const target of proxies) for (const startup of target.startups) collection.add(target, { startup });
   await sleep(1000);
   memory('memoryBefore');
+  for (const target of targets) await checkTarget(target);
   for (let round = 0; round <= rounds; round += 1) {
     say(round ? `round ${round} of ${rounds}` : 'warm-up');
     for (const measure of measures) {
