@@ -10,6 +10,7 @@ import { GatewayError } from './errors.ts';
 import { advance, type Received, type Routed } from './exchange.ts';
 import type { UpstreamRequest, UpstreamResponse } from './provider.ts';
 import { send, smallReads } from './transport.ts';
+import { unpacked } from './unpacking.ts';
 
 export interface DispatcherOptions {
   /** Milliseconds to establish a connection, and between two pieces of a body. */
@@ -70,7 +71,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       return new Promise((resolve, reject) => {
         const failed = (error: Error): void => reject(unreachable(error, exchange));
         const proxied = async (): Promise<Response> => {
-          resolve(await send(agent, request, attempt.cancellation, () => (attempt.sent = true)));
+          resolve(unpacked(await send(agent, request, attempt.cancellation, () => (attempt.sent = true))));
           return standIn;
         };
         proxy.web(connection.request, connection.response, { target: request.url, method: request.method, fetch: proxied, fetchOptions: noHeaders }, failed);
