@@ -1,5 +1,6 @@
-/** Twenty thousand bodies that nobody means well with: the long form of `test/hostile`. */
+/** Twenty thousand bodies that nobody means well with, and fifty thousand changed streams of each wire: the long forms of `test/hostile`. */
 import { expect, it } from 'vitest';
+import '../hostile/streams.test.ts';
 import { openHostileHouse, sendHostile } from '../hostile/inputs.ts';
 
 it('twenty thousand hostile bodies crash nothing, and each is answered in its protocol', async () => {

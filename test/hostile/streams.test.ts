@@ -1,0 +1,100 @@
+/**
+ * What vendors, operators and files could hand us, changed at random: streams with their bytes turned, doubled, left out
+ * and put elsewhere, prices and configurations of any shape. All that may come of it is a reply that is broken, or an
+ * error that says what is wrong.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { checkConfig, ConfigError } from '../../core/config.ts';
+import { isGatewayError } from '../../core/index.ts';
+import { parseUsd, priceSchema } from '../../core/money.ts';
+import { decodeAll, fold, readStream } from '../contract/replies.ts';
+import { least } from '../matrix/spelling.ts';
+import { families, readCall, wires, type Wire } from '../support/families.ts';
+
+const runs = Number(process.env['MUTATIONS'] ?? 1500);
+/** Milliseconds any of it may take; twenty times what it does. */
+const longest = 1000;
+
+function streamsOf(wire: Wire): Buffer[] {
+  const folder = new URL(`../golden/${wire}/`, import.meta.url);
+  return readdirSync(folder).flatMap((name) => {
+    try {
+      return [readFileSync(new URL(`${name}/reply.sse`, folder))];
+    } catch {
+      return [];
+    }
+  });
+}
+
+/** At a part of the way in: so many bytes are left out, doubled, turned, or have others put before them. */
+const change = fc.record({
+  at: fc.double({ min: 0, max: 1, noNaN: true }),
+  length: fc.nat(200),
+  how: fc.constantFrom('cut', 'double', 'turn', 'put'),
+  put: fc.oneof(
+    fc.constantFrom('\n\n', '\r', ':', 'data: ', 'data: null\n\n', 'data: []\n\n', 'data: {}\n\n', 'data: 1\n\n', 'data: {"error":null}\n\n', 'event: error\ndata: {}\n\n', '"', '{', '}', 'null', '-1', '1e999', '[[[[', '\0', '\u2028', '"__proto__":{"a":1},', 'data: [DONE]\n\n'),
+    fc.string({ unit: 'binary', maxLength: 20 }),
+  ),
+});
+
+function changed(bytes: Buffer, { at, length, how, put }: { at: number; length: number; how: string; put: string }): Buffer {
+  const place = Math.floor(at * bytes.length);
+  const [before, middle, after] = [bytes.subarray(0, place), bytes.subarray(place, place + length), bytes.subarray(place + length)];
+  if (how === 'cut') return Buffer.concat([before, after]);
+  if (how === 'double') return Buffer.concat([before, middle, middle, after]);
+  if (how === 'turn') return Buffer.concat([before, middle.map((byte) => byte ^ (length % 255)), after]);
+  return Buffer.concat([before, Buffer.from(put), middle, after]);
+}
+
+describe.each(wires)('a stream of %s', (wire) => {
+  const streams = streamsOf(wire);
+
+  it('that was changed anywhere is read, or refused by an error that somebody foresaw', () => {
+    const call = readCall(wire, { model: 'a/b', ...least[wire] }, true);
+    let broken = 0;
+    fc.assert(
+      fc.property(fc.constantFrom(...streams), fc.array(change, { minLength: 1, maxLength: 4 }), (stream, changes) => {
+        const began = performance.now();
+        try {
+          const { complete, error } = fold(decodeAll(families[wire].protocol.upstream.decodeEvents(call), readStream(changes.reduce(changed, stream))));
+          if (!complete || error !== undefined) broken += 1;
+        } catch (thrown) {
+          if (!isGatewayError(thrown)) throw thrown;
+          broken += 1;
+        }
+        expect(performance.now() - began).toBeLessThan(longest);
+      }),
+      { numRuns: runs },
+    );
+    expect(streams.length).toBeGreaterThan(5);
+    expect(broken).toBeGreaterThan(100);
+    expect({}).not.toHaveProperty('a');
+  });
+});
+
+it('a price is read, or refused by what is wrong with it', () => {
+  const amount = fc.oneof(fc.string(), fc.stringMatching(/^-?\d{0,20}[.,]?\d{0,12}$/), fc.constantFrom('1e5', '0x10', ' 1', '+1', '9'.repeat(400), '0.0000000001', 'Infinity'));
+  fc.assert(fc.property(amount, (text) => {
+    try {
+      expect(typeof parseUsd(text)).toBe('bigint');
+    } catch (error) {
+      expect(String(error)).toMatch(/not an amount in USD/);
+    }
+  }));
+  fc.assert(fc.property(fc.anything(), (value) => !priceSchema.safeParse(value).success));
+});
+
+it('a configuration of any shape is refused by what is wrong with it', () => {
+  const names = fc.constantFrom('server', 'plugins', 'timeouts', 'loss', 'dataFolder', 'port', 'idle', '__proto__', 'toString');
+  const shape = fc.oneof(fc.anything(), fc.dictionary(names, fc.oneof(fc.anything(), fc.dictionary(names, fc.anything()))), fc.record({ plugins: fc.array(fc.anything({ maxDepth: 2 }), { maxLength: 3 }) }));
+  fc.assert(fc.property(shape, (input) => {
+    try {
+      checkConfig(input, 'my.config.ts');
+    } catch (error) {
+      expect(error).toBeInstanceOf(ConfigError);
+      expect(String(error)).toContain('my.config.ts: ');
+    }
+  }), { numRuns: 500 });
+});
