@@ -1,3 +1,4 @@
+/** Waiting, for so long and no longer. */
 import { setDeadline } from './deadlines.ts';
 
 /** What a promise gives, or undefined when it takes longer than `milliseconds`, give or take a tick; the promise goes on. */
