@@ -10,6 +10,17 @@ export function noteLosses(): { readonly losses: Loss[]; readonly lose: Lose } {
   return { losses, lose: (path, reason, code = 'unsupported') => void losses.push({ path, reason, code }) };
 }
 
+/** What a vendor says of a reply as such that a caller may need: the rest is about its account, or the request over again. */
+const ofReplies: ReadonlySet<string> = new Set(['moderation', 'container', 'context_management']);
+
+/** Tells as lost what another wire's vendor said of a reply as such, and nobody else has a word for. */
+export function loseForeignStart({ lost }: Pick<ReplyContext, 'lost'>, { vendor = {} }: Extract<CanonicalEvent, { type: 'response-start' }>, protocol: string): void {
+  for (const [owner, fields] of Object.entries(vendor)) {
+    if (owner === protocol) continue;
+    for (const name of Object.keys(fields)) if (ofReplies.has(name)) lost?.(name, `only ${owner} has it`);
+  }
+}
+
 /** What the end of a candidate says of it that is told as annotations as well. */
 const toldElsewhere = new Set(['groundingMetadata', 'citationMetadata']);
 

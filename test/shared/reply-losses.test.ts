@@ -56,6 +56,15 @@ describe.each(rows)('the %s reply "%s"', (vendor, name, lost) => {
   });
 });
 
+describe('what a vendor says of its reply as such', () => {
+  const started = (owner: string, fields: Record<string, unknown>): CanonicalEvent[] => [{ type: 'response-start', vendor: { [owner]: fields } }, { type: 'finish', candidate: 0, reason: { unified: 'stop', raw: 'stop' } }, { type: 'response-end' }];
+
+  it.each(wires)('is told to clients of %s as far as they may need it', (client) => {
+    expect(lostFor(client, started('another', { container: { id: 'c' }, moderation: {}, system_fingerprint: 'f' }), true)).toEqual(['container', 'moderation']);
+    expect(lostFor(client, started(client, { container: { id: 'c' } }), false)).toEqual([]);
+  });
+});
+
 describe('why a reply ended', () => {
   const ended = (finish: Partial<Extract<CanonicalEvent, { type: 'finish' }>>): CanonicalEvent[] => [
     { type: 'response-start' },

@@ -4,7 +4,7 @@
  */
 import type { CanonicalEvent, Opaque, ReplyContext } from '../../../core/index.ts';
 import { seal } from '../../shared/envelope.ts';
-import { loseForeign } from '../../shared/losses.ts';
+import { loseForeign, loseForeignStart } from '../../shared/losses.ts';
 import { Transcript } from '../../shared/transcript.ts';
 import type { Fields } from '../../shared/vendor-bag.ts';
 import { encodeAnnotation } from './annotations.ts';
@@ -75,6 +75,9 @@ export class ChoiceParts {
       }
       case 'finish':
         return this.#finish(event);
+      case 'response-start':
+        loseForeignStart(this.#context, event, protocolName);
+        return undefined;
       default:
         return undefined;
     }

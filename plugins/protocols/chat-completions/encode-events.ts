@@ -38,6 +38,7 @@ export class ChunkEncoder implements EventEncoder {
     switch (event.type) {
       case 'response-start':
         this.#head(event);
+        this.#parts.push(event);
         return this.#begin(0);
       case 'usage':
         this.#usage = { ...this.#usage, ...event.usage };

@@ -4,7 +4,7 @@
  * gathered from them: what there is to say is decided here for both.
  */
 import type { CanonicalEvent, Opaque, ReplyContext, Usage } from '../../../core/index.ts';
-import { loseForeign } from '../../shared/losses.ts';
+import { loseForeign, loseForeignStart } from '../../shared/losses.ts';
 import { longestCited, Transcript } from '../../shared/transcript.ts';
 import type { Fields } from '../../shared/vendor-bag.ts';
 import { encodeAnnotation } from './annotations.ts';
@@ -64,6 +64,7 @@ export class ReplyEvents {
         break;
       case 'response-start':
         this.#start = event;
+        loseForeignStart(this.#context, event, protocolName);
         break;
       case 'usage':
         this.#usage = { ...this.#usage, ...event.usage };
