@@ -3,8 +3,9 @@
  * candidates ended is told in the last chunk alone, which is the reply's last word.
  */
 import { GatewayError, type CanonicalEvent, type ClientCall, type EventEncoder, type ReplyContext, type Usage } from '../../../core/index.ts';
+import { loseForeignStart } from '../../shared/losses.ts';
 import type { Fields } from '../../shared/vendor-bag.ts';
-import { bag } from './bag.ts';
+import { bag, protocolName } from './bag.ts';
 import { errorBody } from './errors.ts';
 import { ReplyParts } from './reply-parts.ts';
 import { encodeUsage } from './usage.ts';
@@ -36,6 +37,7 @@ export class ChunkEncoder implements EventEncoder {
     switch (event.type) {
       case 'response-start':
         this.#start = event;
+        loseForeignStart(this.#context, event, protocolName);
         this.#close();
         return '';
       case 'usage':

@@ -1,6 +1,8 @@
 /** A whole reply as one response: each candidate with all its parts. */
 import type { CanonicalEvent, ReplyContext, Usage } from '../../../core/index.ts';
+import { loseForeignStart } from '../../shared/losses.ts';
 import type { Fields } from '../../shared/vendor-bag.ts';
+import { protocolName } from './bag.ts';
 import { hidesThoughts, replyTail } from './encode-events.ts';
 import { ReplyParts } from './reply-parts.ts';
 
@@ -13,7 +15,9 @@ export function encodeReply(events: readonly CanonicalEvent[], context: ReplyCon
     const added = parts.push(event);
     if ('candidate' in event) contents.set(event.candidate, [...(contents.get(event.candidate) ?? []), ...added]);
   }
-  const tail = replyTail(context, usage, events.find((event) => event.type === 'response-start'));
+  const start = events.find((event) => event.type === 'response-start');
+  if (start) loseForeignStart(context, start, protocolName);
+  const tail = replyTail(context, usage, start);
   if (parts.promptFeedback !== undefined) return { promptFeedback: parts.promptFeedback, ...tail };
   const candidates = [...contents]
     .toSorted(([first], [second]) => first - second)

@@ -3,8 +3,9 @@
  * defaults where the client left them out. Nothing is kept here, whatever `store` says.
  */
 import type { CanonicalEvent, ClientCall, ReplyContext, Usage } from '../../../core/index.ts';
+import { loseForeignStart } from '../../shared/losses.ts';
 import { isObject, type Fields } from '../../shared/vendor-bag.ts';
-import { bag } from './bag.ts';
+import { bag, protocolName } from './bag.ts';
 import type { Ending } from './finish.ts';
 import { encodeUsage } from './usage.ts';
 
@@ -55,9 +56,12 @@ export function isMadeId(id: string): boolean {
 export class ResponseObject {
   readonly #head: Fields;
   readonly #settings: Fields;
+  readonly #context: ReplyContext;
   #vendors: Fields = {};
 
-  constructor({ id, model, created, call }: ReplyContext) {
+  constructor(context: ReplyContext) {
+    const { id, model, created, call } = context;
+    this.#context = context;
     const said = settingsOf(call);
     this.#head = { id: makeId('resp', id), object: 'response', created_at: created, model };
     this.#settings = {
@@ -70,6 +74,7 @@ export class ResponseObject {
   /** Takes over what the vendor said of the response, where it spoke this protocol. */
   started(start: Start | undefined): void {
     this.#vendors = bag.fields(start);
+    if (start) loseForeignStart(this.#context, start, protocolName);
   }
 
   running(): Fields {
