@@ -223,6 +223,8 @@ function testLeases({ account, reserve, entriesOf, opened, store }: Bench): void
       expect(ends.map(({ call, reason, flags }) => [call, reason, flags]).toSorted()).toEqual([
         [dear, 'recovered', 'recovered'], [sent, 'recovered', 'recovered'], [unsent, 'never_sent', 'recovered'], [untold, 'presumed_sent', 'recovered'],
       ]);
+      const [, presumed] = await store().entries({ call: untold, limit: 9 });
+      expect(presumed).toMatchObject({ revenue: 20n, basis: 'estimate', model: 'house/model', provider: 'house', price: price.version, input: 20, output: 0, usage: '{"input":20,"output":0}' });
       expect(await recover(other.owner)).toEqual([]);
       expect((await store().owners()).map(({ owner }) => owner)).not.toContain(other.owner);
       await other.close();

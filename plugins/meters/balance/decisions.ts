@@ -83,8 +83,8 @@ export function recover(reserved: Nano, progress: Progress, at: number): Ended {
 }
 
 /** What is known of a call from its quote alone. */
-export function presumed({ input, owed, model, provider, price }: Quote): Omit<Progress, 'id'> {
-  return { model, provider, price, input, output: 0, usage: `{"input":${input},"output":0}`, costs: '[]', attempts: 0, sent: false, delivered: 0, owed };
+export function presumed(id: string, { input, owed, model, provider, price }: Quote): Progress {
+  return { id, model, provider, price, input, output: 0, usage: `{"input":${input},"output":0}`, costs: '[]', attempts: 0, sent: false, delivered: 0, owed };
 }
 
 /** The minute in which a key's calls are counted: when it began, and how many there were. */

@@ -85,7 +85,7 @@ export class Calls {
     this.#entries.push({
       ...nothing, ...held, kind: 'reserve', at, credits: 0, available: -amount, reserved: amount, revenue: 0, call: id, model, provider, price, usage: null, costs: null, flags: '',
     });
-    const progress = { ...presumed(taken), id };
+    const progress = presumed(id, taken);
     this.#found.pending.set(id, { ...held, amount, claim: claim?.name, progress });
     this.#made.set(id, { ...progress, ...held, call: id, amount, owner: this.#owner, claim: claim?.name, created: at });
     this.#change(held, 0n, amount);

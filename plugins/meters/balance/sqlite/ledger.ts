@@ -3,7 +3,7 @@
  * before it writes, and so leaves nothing behind when it refuses.
  */
 import type { DatabaseSync } from 'node:sqlite';
-import { end, endLate, expire, presumed, recover, take, wasSent, type Ended, type Ending } from '../decisions.ts';
+import { end, endLate, expire, recover, take, wasSent, type Ended, type Ending } from '../decisions.ts';
 import { ownerOf, progressOf } from '../records.ts';
 import { count, integer, maybe, text, type Row } from '../rows.ts';
 import type { Beat, Credit, Credited, OwnerRecord, Progress, RecoveredCall, RecoverRequest, Reserved, ReserveRequest, Settled, Settlement, StoredOutcome } from '../store.ts';
@@ -14,9 +14,7 @@ function prepare(database: DatabaseSync) {
   return {
     addReserve: database.prepare(`
       INSERT INTO entries (kind, account, at, available, reserved, call, key, model, provider, price) VALUES ('reserve', ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
-    addPending: database.prepare(`
-      INSERT INTO pending (call, number, account, key, root, amount, owner, claim, created, owed, model, provider, price, input, usage)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
+    addPending: database.prepare('INSERT INTO pending (call, number, account, key, root, amount, owner, claim, created, owed, input) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'),
     takePending: database.prepare('DELETE FROM pending WHERE call = ? RETURNING number, account, key, root, amount, claim'),
     addEnd: database.prepare(`
       INSERT INTO entries (kind, account, at, available, reserved, revenue, key, reservation, reason, basis, model, provider, price, input, output, usage, costs, attempts, flags)
@@ -40,7 +38,12 @@ function prepare(database: DatabaseSync) {
       SELECT owner, max(beat) AS beat, max(lease) AS lease, sum(calls) AS pending
       FROM (SELECT owner, beat, lease, 0 AS calls FROM owners UNION ALL SELECT owner, 0, 0, count(*) FROM pending GROUP BY owner) GROUP BY owner`),
     beatOf: database.prepare('SELECT beat FROM owners WHERE owner = ?'),
-    pendingOf: database.prepare('SELECT * FROM pending WHERE owner = ? LIMIT ?'),
+    // Of a call that no beat has told of, the rest of what is presumed of it stands on its reservation.
+    pendingOf: database.prepare(`
+      SELECT pending.call, sent, delivered, owed, coalesce(pending.model, made.model) AS model, coalesce(pending.provider, made.provider) AS provider,
+        iif(pending.input > 0, coalesce(pending.price, made.price), pending.price) AS price, pending.input, pending.output,
+        iif(pending.attempts = 0, json_object('input', pending.input, 'output', 0), pending.usage) AS usage, pending.costs, pending.attempts
+      FROM pending JOIN entries made ON made.number = pending.number WHERE owner = ? LIMIT ?`),
     dropOwner: database.prepare('DELETE FROM owners WHERE owner = ?1 AND NOT EXISTS (SELECT 1 FROM pending WHERE owner = ?1)'),
     pendingBefore: database.prepare('SELECT call FROM pending WHERE created < ? LIMIT ?'),
   };
@@ -84,10 +87,7 @@ export class Ledger {
     const { quote, amount, taken } = found;
     const root = paying?.root;
     const { lastInsertRowid } = this.#sql.addReserve.run(account.id, at, -amount, amount, id, key, taken.model, taken.provider, taken.price);
-    const { owed, input, usage } = presumed(taken);
-    this.#sql.addPending.run(
-      id, lastInsertRowid, account.id, key, root ?? null, amount, this.#owner, claim?.name ?? null, at, owed, taken.model, taken.provider, taken.price, input, usage,
-    );
+    this.#sql.addPending.run(id, lastInsertRowid, account.id, key, root ?? null, amount, this.#owner, claim?.name ?? null, at, taken.owed, taken.input);
     this.#purses.spend(account.id, root, 0n, amount);
     if (paying) this.#purses.count(paying, at);
     if (claim) this.#claims.take(claim, id);
