@@ -150,6 +150,11 @@ export class OpenCall {
     return { item_id: this.#id, output_index: this.index };
   }
 
+  /** What it was called with; older SDKs look for the function's name there. */
+  get whole(): Fields {
+    return { ...this.place, ...(this.start.custom ? {} : { name: this.#name.name }), [this.field]: this.text };
+  }
+
   event(what: 'delta' | 'done'): string {
     return `response.${this.start.custom ? 'custom_tool_call_input' : 'function_call_arguments'}.${what}`;
   }

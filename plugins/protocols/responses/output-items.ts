@@ -254,7 +254,7 @@ export class OutputItems {
       this.#sealApart(opaque, owner, call.start.block);
       this.#tellCall(call);
     }
-    this.#tell(call.event('done'), { ...call.place, [call.field]: call.text });
+    this.#tell(call.event('done'), call.whole);
     if (call.index !== undefined) this.#done(call.index, call.shown('completed', call.text));
     if (late) this.#sealApart(opaque, owner);
   }
