@@ -182,4 +182,18 @@ describe('two thousand clients that leave', () => {
   });
 });
 
+describe('five hundred clients that leave a vendor which is read on', () => {
+  it('have twenty of their replies read on at a time, and the others cancelled and charged by what had come', async () => {
+    const house = await leavers({ drain: { seconds: 60, bytes: 1e6, atOnce: 20 } }, 1500);
+    await Promise.all(Array.from({ length: 500 }, () => house.call(200)));
+    const ends = await house.gateway.ended(500);
+    const charged = (basis: string) => ends.filter((end) => end.type === 'answered' && end.outcome === 'aborted' && end.charge.basis === basis).length;
+    expect([charged('usage'), charged('estimate')]).toEqual([20, 480]);
+    expect(house.calls.filter(({ finished }) => finished)).toHaveLength(20);
+    expect(house.settled()).toHaveLength(500);
+    expect(await house.gateway.verb('audit')).toMatchObject({ ok: true, pending: 0, findings: [] });
+    await house.close();
+  });
+});
+
 testStore('SQLite', () => openTemporary());
