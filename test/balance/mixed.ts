@@ -12,6 +12,7 @@ import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import type { AuditReport } from '../../plugins/meters/balance/audit.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
+import { images } from '../../plugins/protocols/images/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
 import { responses } from '../../plugins/protocols/responses/index.ts';
 import { startGateway } from '../support/gateway.ts';
@@ -27,9 +28,12 @@ interface Rates {
   readonly reasoning?: string;
   readonly inputAudio?: string;
   readonly outputAudio?: string;
+  readonly inputImage?: string;
+  readonly outputImage?: string;
 }
 
 interface Shape extends Rates {
+  readonly image?: string;
   readonly request?: string;
   readonly webSearch?: string;
   readonly tiers?: readonly (Rates & { readonly above: number })[];
@@ -46,6 +50,12 @@ const shapes: Readonly<Record<string, Shape>> = {
   tiered: { input: '1.25', output: '10', cacheRead: '0.31', tiers: [{ above: 1000, input: '2.5', output: '15', cacheRead: '0.625' }, { above: 2500, input: '5', output: '20' }] },
 };
 
+/** What models that paint cost: by tokens, or apiece. */
+const paintings: Readonly<Record<string, Shape>> = {
+  painted: { input: '5', output: '10', cacheRead: '1.25', inputImage: '8', outputImage: '32' },
+  apiece: { input: '0', output: '0', image: '0.0417' },
+};
+
 /** Figures as two vendors' wires have them: all of the input with its cached part inside, or beside it. */
 interface Figures {
   readonly fresh: number;
@@ -57,10 +67,13 @@ interface Figures {
   readonly reasoning: number;
   readonly audioOut: number;
   readonly searches: number;
+  readonly imageIn: number;
+  readonly imageOut: number;
+  readonly pictures: number;
 }
 
-function inputOf({ fresh, cached, written5m, written1h, audioIn }: Figures): number {
-  return fresh + cached + written5m + written1h + audioIn;
+function inputOf({ fresh, cached, written5m, written1h, audioIn, imageIn }: Figures): number {
+  return fresh + cached + written5m + written1h + audioIn + imageIn;
 }
 
 /** Kind by kind, with a kind that has no rate at the rate of the whole; rounded once, half to even. */
@@ -68,24 +81,31 @@ function expectedCost(figures: Figures, shape: Shape): bigint {
   const tier = (shape.tiers ?? []).filter(({ above }) => inputOf(figures) > above).at(-1);
   const rates: Rates = tier ?? shape;
   const million = (count: number, rate: string): Decimal => new Decimal(count).times(rate).dividedBy(1_000_000);
-  const { fresh, cached, written5m, written1h, audioIn, output, reasoning, audioOut, searches } = figures;
+  const { fresh, cached, written5m, written1h, audioIn, output, reasoning, audioOut, searches, imageIn, imageOut, pictures } = figures;
   const sum = Decimal.sum(
     million(fresh, rates.input),
     million(cached, rates.cacheRead ?? rates.input),
     million(written5m, rates.cacheWrite5m ?? rates.input),
     million(written1h, rates.cacheWrite1h ?? rates.input),
     million(audioIn, rates.inputAudio ?? rates.input),
-    million(output - reasoning - audioOut, rates.output),
+    million(imageIn, rates.inputImage ?? rates.input),
+    million(output - reasoning - audioOut - imageOut, rates.output),
+    million(imageOut, rates.outputImage ?? rates.output),
     million(reasoning, rates.reasoning ?? rates.output),
     million(audioOut, rates.outputAudio ?? rates.output),
     shape.request ?? '0',
     new Decimal(shape.webSearch ?? '0').times(searches),
+    new Decimal(shape.image ?? '0').times(pictures),
   );
   return BigInt(sum.times(1_000_000_000).toDecimalPlaces(0, Decimal.ROUND_HALF_EVEN).toFixed(0));
 }
 
 /** The wire of messages knows no audio, and that of chat-completions no cache writes. */
 function drawFigures(wire: string, draw: (most: number) => number): Figures {
+  if (wire === 'images') {
+    const [pictures, imageOut] = [1 + draw(3), 1 + draw(1000)];
+    return { fresh: 1 + draw(500), cached: draw(50), imageIn: draw(300), imageOut, output: imageOut + draw(20), pictures, written5m: 0, written1h: 0, audioIn: 0, reasoning: 0, audioOut: 0, searches: 0 };
+  }
   const isMessages = wire === 'messages';
   const [reasoning, audioOut] = [isMessages ? 0 : draw(300), isMessages ? 0 : draw(50)];
   return {
@@ -97,6 +117,7 @@ function drawFigures(wire: string, draw: (most: number) => number): Figures {
     output: 1 + draw(600) + reasoning + audioOut,
     reasoning, audioOut,
     searches: isMessages ? draw(3) : 0,
+    imageIn: 0, imageOut: 0, pictures: 0,
   };
 }
 
@@ -132,13 +153,30 @@ function messagesReply({ fresh, cached, written5m, written1h, output, searches }
   ]);
 }
 
-const replies: Readonly<Record<string, (figures: Figures, stream: boolean) => string>> = { 'chat-completions': chatReply, messages: messagesReply };
+/** A picture of one pixel. */
+const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
+function imagesReply(figures: Figures): string {
+  const { cached, imageIn, output, imageOut, pictures } = figures;
+  const usage = {
+    input_tokens: inputOf(figures), input_tokens_details: { text_tokens: inputOf(figures) - imageIn, image_tokens: imageIn, cached_tokens: cached },
+    output_tokens: output, output_tokens_details: { image_tokens: imageOut, text_tokens: output - imageOut }, total_tokens: inputOf(figures) + output,
+  };
+  return JSON.stringify({ created: 1, data: Array.from({ length: pictures }, () => ({ b64_json: pixel })), usage });
+}
+
+const replies: Readonly<Record<string, (figures: Figures, stream: boolean) => string>> = { 'chat-completions': chatReply, messages: messagesReply, images: imagesReply };
 
 async function* once(text: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(text);
 }
 
-/** A vendor for each of two wires; what it answers to a call is on record under the call's id. */
+const painting = {
+  output: ['image' as const],
+  capabilities: { image: { tokens: { low: 1000 }, sizes: { auto: 'auto' }, qualities: { low: 'low' }, formats: { png: 'png' }, backgrounds: { auto: 'auto' } } },
+};
+
+/** A vendor for each of three wires; what it answers to a call is on record under the call's id. */
 function vendor(wire: string, record: Map<string, Figures>, draw: (most: number) => number) {
   return definePlugin({
     name: `${wire}-vendor`,
@@ -146,8 +184,9 @@ function vendor(wire: string, record: Map<string, Figures>, draw: (most: number)
     apply(host) {
       const provider = { name: `${wire}-vendor`, endpoints: { [wire]: `http://${wire}.invalid/` }, sign: (request: UpstreamRequest) => request };
       host.providers.add(provider);
-      host.catalog.offer(provider, Object.entries(shapes).map(([name, price]) => checkModel({
+      host.catalog.offer(provider, Object.entries(wire === 'images' ? paintings : shapes).map(([name, price]) => checkModel({
         id: `${wire}/${name}`, upstream: name, name, description: '', created: '2026-01-01', contextLength: 100_000, outputLimit: 5000, input: ['text'], output: ['text'],
+        ...(wire === 'images' ? painting : {}),
         price: { ...price, tiers: price.tiers ? [...price.tiers] : [] },
       })));
       host.hooks.dispatch.tapPromise(provider.name, async (request, { attempt, id }) => {
@@ -170,6 +209,10 @@ const families: readonly ((model: string, stream: boolean) => readonly [path: st
   (model, stream) => [`/beta/v1beta/models/${model}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`, { contents: [{ role: 'user', parts: [{ text: 'Is it so?' }] }], generationConfig: { maxOutputTokens: 2000 } }],
 ];
 
+function paint(model: string): readonly [path: string, body: object, headers?: Record<string, string>] {
+  return ['/v1/images/generations', { model, prompt: 'Is it so?', quality: 'low', size: 'auto', n: 3 }];
+}
+
 export interface Mixed {
   readonly calls: number;
   /** Calls whose entry is not what the vendor's figures cost: id, charged, expected. */
@@ -186,7 +229,7 @@ export async function mixedCalls(count: number, draw: (most: number) => number):
   const record = new Map<string, Figures>();
   const gateway = await startGateway({
     dataFolder: folder.path,
-    plugins: [bearer(), chatCompletions(), responses(), messages(), generateContent(), vendor('chat-completions', record, draw), vendor('messages', record, draw), balance({ firstCredit: '0' })],
+    plugins: [bearer(), chatCompletions(), responses(), messages(), generateContent(), vendor('chat-completions', record, draw), vendor('messages', record, draw), images(), vendor('images', record, draw), balance({ firstCredit: '0' })],
   });
   const made = await gateway.verb('keys create', [], { account: 'a', credit: '1000000' });
   const key = typeof made === 'object' && made && 'key' in made ? String(made.key) : '';
@@ -197,14 +240,17 @@ export async function mixedCalls(count: number, draw: (most: number) => number):
   const lane = async (): Promise<void> => {
     for (; left > 0; ) {
       left -= 1;
-      const [wire, shape, stream] = [draw(2) ? 'messages' : 'chat-completions', names[draw(names.length)] ?? 'plain', draw(5) > 0];
-      const [path, body, headers] = families[draw(families.length)]?.(`${wire}/${shape}`, stream) ?? ['', {}];
+      const paints = draw(8) === 0;
+      const wire = paints ? 'images' : draw(2) ? 'messages' : 'chat-completions';
+      const [shape, stream] = [paints ? (draw(2) ? 'painted' : 'apiece') : (names[draw(names.length)] ?? 'plain'), draw(5) > 0];
+      const family = paints ? paint : families[draw(families.length)];
+      const [path, body, headers] = family?.(`${wire}/${shape}`, stream) ?? ['', {}];
       const response = await fetch(gateway.url + path, { method: 'POST', headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) });
       await response.arrayBuffer();
       statuses[response.status] = (statuses[response.status] ?? 0) + 1;
       const id = response.headers.get('x-request-id') ?? '';
       const figures = record.get(id);
-      if (figures) expected.set(id, expectedCost(figures, shapes[shape] ?? { input: '0', output: '0' }));
+      if (figures) expected.set(id, expectedCost(figures, shapes[shape] ?? paintings[shape] ?? { input: '0', output: '0' }));
       record.delete(id);
     }
   };
