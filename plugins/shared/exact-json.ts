@@ -12,7 +12,7 @@ declare global {
 }
 
 /** A number that may be written otherwise than a double is: with a point, an exponent or many digits, or minus zero. */
-const unusual = /\d[.eE]|\d{16}|-0/;
+const unusual = /(?:^|[:,[])\s*(?:-0|-?\d+[.eE]|-?\d{16})/;
 
 /** The value of a JSON text, to be written again by `JSON.stringify` with every digit it had. Throws where it is none. */
 export function parseExactly(text: string): unknown {

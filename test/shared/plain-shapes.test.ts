@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { readRequest as readChat } from '../../plugins/protocols/chat-completions/read-request.ts';
+import { readRequest as readGenerate } from '../../plugins/protocols/generate-content/read-request.ts';
 import { readRequest as readMessages } from '../../plugins/protocols/messages/read-request.ts';
 import { checkWire, orPlain } from '../../plugins/shared/wire-check.ts';
 
@@ -45,5 +46,19 @@ describe('what is almost plain is read field by field', () => {
     const body = { model: 'a/b', max_tokens: 5, messages: [{ role: 'user', content: [block] }] };
     const read = (): unknown => readMessages(body, JSON.stringify(body), { operation: 'generate' }, { 'anthropic-version': '2023-06-01' });
     expect(read).toThrow(expect.objectContaining({ details: expect.objectContaining({ param: `messages[0].content[0].${field}` }) }));
+  });
+
+  it.each([
+    ['text', { text: 1 }],
+    ['thought', { text: 'a', thought: 'b' }],
+    ['functionCall.name', { functionCall: { name: '', args: {} } }],
+    ['functionCall.args', { functionCall: { name: 'a', args: [] } }],
+    ['functionCall.id', { functionCall: { name: 'a', args: {}, id: 1 } }],
+    ['functionResponse.response', { functionResponse: { name: 'a', response: 'b' } }],
+    ['functionResponse.name', { functionResponse: { id: 'a', response: {} } }],
+  ])('as a part of generate-content: %s', (field, part) => {
+    const body = { contents: [{ parts: [part] }] };
+    const read = (): unknown => readGenerate(body, JSON.stringify(body), { operation: 'generate', model: 'a/b' });
+    expect(read).toThrow(expect.objectContaining({ details: expect.objectContaining({ param: `contents[0].parts[0].${field}` }) }));
   });
 });

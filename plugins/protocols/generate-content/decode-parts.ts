@@ -41,17 +41,19 @@ export function decodePart(part: WirePart, place: Place): Block {
   return foreign ? { type: 'foreign', protocol: protocolName, value: part, at: place.at } : decodeText(part, saysText, place.at);
 }
 
+const textFields = new Set(['thoughtSignature', 'text']);
+const thoughtFields = new Set([...textFields, 'thought']);
+
 /** A part that holds nothing is one whose text is empty: streams put their last signature in such. */
 function decodeText(part: WirePart, saysText: boolean, at: string): Block {
   const { form, ...opaque } = sealed(part);
   const thought = part.thought === true;
-  const known = new Set(['thoughtSignature', ...(saysText ? ['text'] : []), ...(thought ? ['thought'] : [])]);
   return {
     type: thought ? 'reasoning' : 'text',
     text: part.text ?? '',
     ...opaque,
     at,
-    ...bag.keep(leftover(part, known), [...form, ...(saysText ? [] : ['no-text'])]),
+    ...bag.keep(leftover(part, thought ? thoughtFields : textFields), saysText ? form : [...form, 'no-text']),
   };
 }
 

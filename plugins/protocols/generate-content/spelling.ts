@@ -27,7 +27,8 @@ type Path = readonly (string | number)[];
 
 /** The name in camelCase, where it is one of ours in snake_case. */
 function camel(name: string): string {
-  const other = name.includes('_') ? name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()) : name;
+  if (!name.includes('_')) return name;
+  const other = name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
   return known.has(other) && snake(other) === name ? other : name;
 }
 
@@ -44,8 +45,20 @@ export interface Spelt {
 
 /** Throws `invalid_request` where a field stands twice. */
 export function readSpelling(body: unknown): Spelt {
+  if (isUsual(body)) return { body, words: [] };
   const words: string[] = [];
   return { body: read(body, [], words), words };
+}
+
+/** Whether a body is written as it is read: most are, and long ones are not copied for nothing. */
+function isUsual(value: unknown): boolean {
+  if (Array.isArray(value)) return value.every(isUsual);
+  if (!isObject(value)) return true;
+  return Object.entries(value).every(([name, content]) => {
+    if (camel(name) !== name) return false;
+    if (typeof content !== 'object' || content === null || closed.has(name)) return true;
+    return (!lists.has(name) || Array.isArray(content)) && isUsual(content);
+  });
 }
 
 function read(value: unknown, path: Path, words: string[]): unknown {

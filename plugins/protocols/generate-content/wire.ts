@@ -4,7 +4,8 @@
  */
 import { z } from 'zod';
 import { providerObject } from '../../shared/provider-object.ts';
-import { between, wholeBetween } from '../../shared/wire-check.ts';
+import { isObject } from '../../shared/vendor-bag.ts';
+import { between, orPlain, wholeBetween } from '../../shared/wire-check.ts';
 
 const anyObject = z.looseObject({});
 const name = z.string().min(1);
@@ -30,7 +31,17 @@ const part = z.looseObject({
   partMetadata: anyObject.nullish(),
 });
 
-const content = z.looseObject({ role: z.enum(['user', 'model', 'function']).nullish(), parts: z.array(part).min(1) });
+function isNamed(value: unknown, field: string): boolean {
+  return isObject(value) && Object.keys(value).length === 2 && typeof value['name'] === 'string' && value['name'] !== '' && isObject(value[field]);
+}
+
+/** Whether a part is a text, a call or its result, and nothing else. */
+function isPlainPart(value: unknown): boolean {
+  if (!isObject(value) || Object.keys(value).length !== 1) return false;
+  return typeof value['text'] === 'string' || isNamed(value['functionCall'], 'args') || isNamed(value['functionResponse'], 'response');
+}
+
+const content = z.looseObject({ role: z.enum(['user', 'model', 'function']).nullish(), parts: z.array(orPlain(part, isPlainPart)).min(1) });
 const instruction = z.looseObject({ role: z.string().nullish(), parts: z.array(part).min(1) });
 
 const declaration = z.looseObject({
