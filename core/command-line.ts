@@ -21,8 +21,13 @@ const logger = createLogger();
 // Who reads it may go away; what is served, or looked at, goes on.
 for (const output of [process.stdout, process.stderr]) output.on('error', () => undefined);
 
+/** Names come from elsewhere, a vendor's list of models say: what would steer a terminal is shown and not done. */
+function printable(text: string): string {
+  return text.replaceAll(/[^\P{Cc}\n\t]/gu, '\u{fffd}');
+}
+
 function print(text: string): void {
-  process.stdout.write(`${text}\n`);
+  process.stdout.write(`${printable(text)}\n`);
 }
 
 /** Lets V8 make fast what runs often, which the entry told it not to while the gateway is loaded. */
@@ -113,7 +118,7 @@ function addVerb(program: Program, command: Command, gateway: Gateway): void {
       print(json ? JSON.stringify(result.json) : result.text);
       if (result.failed) process.exitCode = 1;
     } catch (error) {
-      process.stderr.write(`tollgate ${verbs.join(' ')} ${last}: ${error instanceof Error ? error.message : String(error)}\n`);
+      process.stderr.write(`tollgate ${verbs.join(' ')} ${last}: ${printable(error instanceof Error ? error.message : String(error))}\n`);
       process.exitCode = 1;
     } finally {
       await gateway.close();
@@ -174,6 +179,6 @@ try {
   await main();
 } catch (error) {
   await allWritten(logger);
-  process.stderr.write(`tollgate: ${faultText(error)}\n`);
+  process.stderr.write(`tollgate: ${printable(faultText(error))}\n`);
   process.exit(1);
 }

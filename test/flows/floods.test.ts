@@ -1,0 +1,111 @@
+/** Crowds that nobody invited: connections, keys that are none, looks at the listings, names that steer a terminal. Those who were invited notice nothing. */
+import { join } from 'node:path';
+import Anthropic from '@anthropic-ai/sdk';
+import OpenAI from 'openai';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { apiKeyHeader } from '../../plugins/auth/api-key-header.ts';
+import { admin } from '../../plugins/operations/admin/index.ts';
+import { callLog } from '../../plugins/operations/call-log.ts';
+import { messages } from '../../plugins/protocols/messages/index.ts';
+import { createSecret } from '../../plugins/shared/secret.ts';
+import { readBooks } from '../balance/ledger-file.ts';
+import { openHouse, type House } from '../support/house.ts';
+import { runVerb } from '../support/process.ts';
+import { openSocket, sendRaw } from '../support/raw.ts';
+
+const most = 40;
+const model = 'openai/gpt-4o-mini';
+const body = { model, messages: [{ role: 'user' as const, content: 'Hello!' }] };
+
+let house: House;
+beforeAll(async () => {
+  house = await openHouse({ plugins: [messages(), apiKeyHeader(), callLog(), admin({ port: 0 })], settings: { server: { maxConnections: most } } });
+});
+afterAll(() => house.close());
+
+describe('more connections than there may be', () => {
+  it('are shed; who is connected is served, the operators get in, and it passes', async () => {
+    const door = /door: (http:\S+),/.exec(house.gateway.told.join('\n'))?.[1] ?? '';
+    const early = await openSocket(house.gateway.url);
+    let heard = '';
+    early.on('data', (bytes) => void (heard += bytes.toString()));
+    const crowd = await Promise.all(Array.from({ length: 5 * most }, () => openSocket(house.gateway.url)));
+    let shed = 0;
+    for (const socket of crowd) socket.on('error', () => undefined).on('close', () => (shed += 1)).resume();
+    await expect.poll(() => shed, { timeout: 10_000 }).toBeGreaterThanOrEqual(4 * most);
+    early.write(`POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${house.key}\r\ncontent-length: ${JSON.stringify(body).length}\r\n\r\n${JSON.stringify(body)}`);
+    await expect.poll(() => heard, { timeout: 10_000 }).toMatch(/^HTTP\/1\.1 200/);
+    expect((await fetch(`${door}/healthz`)).status).toBe(200);
+    for (const socket of [early, ...crowd]) socket.destroy();
+    await expect.poll(() => house.post(body).then(({ status }) => status, () => 0), { timeout: 10_000 }).toBe(200);
+  });
+});
+
+describe('a key that was taken back', () => {
+  it('costs the books nothing, the log nothing, and each of its clients one call', async () => {
+    const made: unknown = await house.gateway.verb('keys create', [], { account: 'tester' });
+    const { key, id } = typeof made === 'object' && made && 'key' in made && 'id' in made ? { key: String(made.key), id: String(made.id) } : { key: '', id: '' };
+    await house.gateway.verb('keys disable', [id]);
+    const file = join(house.gateway.dataFolder, 'ledger.db');
+    const books = (): unknown => readBooks(file).entries;
+    const [before, logged, ended, asked] = [books(), house.gateway.log.length, house.gateway.ends.length, house.vendor.requests.length];
+    for (let count = 0; count < 20; count += 1) {
+      await expect(new OpenAI({ apiKey: key, baseURL: `${house.gateway.url}/v1` }).chat.completions.create(body)).rejects.toMatchObject({ status: 401 });
+      await expect(new Anthropic({ apiKey: key, baseURL: `${house.gateway.url}/alpha` }).messages.create({ ...body, max_tokens: 20 })).rejects.toMatchObject({ status: 401 });
+    }
+    expect((await house.gateway.ended(ended + 40)).length - ended).toBe(40);
+    expect([books(), house.vendor.requests.length]).toEqual([before, asked]);
+    expect(house.gateway.log.slice(logged).filter((line) => !line.includes('"level":20'))).toEqual([]);
+  });
+
+  it('is not found by trying, and who tries keeps nobody waiting', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const junk = Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? createSecret() : `sk-${'x'.repeat(42)}`));
+      const trying = junk.map(async (key) => (await house.post(body, { headers: { authorization: `Bearer ${key}` } })).status);
+      expect((await house.post(body)).status).toBe(200);
+      expect(new Set(await Promise.all(trying))).toEqual(new Set([401]));
+    }
+  });
+});
+
+describe('a public listing', () => {
+  it('is the same for everyone, whatever host, address or key they claim', async () => {
+    const look = async (headers: Record<string, string>, path = '/v1/models'): Promise<string> => (await fetch(house.gateway.url + path, { headers: { connection: 'close', ...headers } })).text();
+    const whole = await look({});
+    expect((await sendRaw(house.gateway.url, 'GET /v1/models HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n', 5000)).text).toContain(whole);
+    for (const headers of [{ 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'gopher' }, { authorization: 'Bearer sk-evil' }, { 'x-original-url': '/evil', 'x-rewrite-url': '/evil' }, { accept: 'text/evil', 'accept-language': 'evil' }]) {
+      expect(await look(headers)).toBe(whole);
+      expect(await look(headers, '/v1/models?evil=1')).toBe(whole);
+    }
+    expect(await look({})).toBe(whole);
+    expect(whole).not.toMatch(new RegExp(`evil|${house.vendor.key}|${new URL(house.vendor.url).host}`));
+  });
+});
+
+describe('a name that steers a terminal', () => {
+  const steering = '\u001b[31mred\u0007\r\u009b2J<script>alert(1)</script>';
+
+  it('is one line of plain JSON in the log', async () => {
+    const before = house.gateway.log.length;
+    const response = await house.post({ ...body, model: `openai/${steering}`, user: steering }, { headers: { 'user-agent': 'x<script>' } });
+    expect(response.status).toBe(404);
+    house.vendor.script('gpt-4o-mini', { reply: { status: 400, body: { error: { message: steering, type: 'invalid_request_error' } } } });
+    expect((await house.post(body)).status).toBe(400);
+    house.vendor.unscript();
+    await expect.poll(() => house.gateway.log.slice(before).filter((line) => line.includes('"msg":"call"')).length, { timeout: 10_000 }).toBe(2);
+    for (const line of house.gateway.log.slice(before)) {
+      expect(line.trimEnd()).not.toMatch(/[^\P{Cc}\u0080-\u009f]/u);
+      expect(() => JSON.parse(line)).not.toThrow();
+    }
+  });
+
+  it('is shown, and not done, by the command line', async () => {
+    const environment = { TOLLGATE_DATA: join(house.gateway.dataFolder, 'terminal'), PORT: '0' };
+    const made = await runVerb(['keys', 'create', '--name', steering], environment);
+    const listed = await runVerb(['keys', 'list'], environment);
+    const refused = await runVerb(['credit', 'add', steering, '1'], environment);
+    expect([made.code, listed.code, refused.code]).toEqual([0, 0, 1]);
+    expect(listed.output).toContain('red');
+    for (const { output, errors } of [made, listed, refused]) expect(output + errors).not.toMatch(/[^\P{Cc}\n\t]/u);
+  });
+});
