@@ -13,8 +13,12 @@ import { fileURLToPath } from 'node:url';
 /** Milliseconds after which an install is not held up any longer. */
 const longest = 60_000;
 
+/** Of whoever installs, no keys: a provider that is switched on might be asked for its models. */
+const kept = ['PATH', 'HOME', 'TMPDIR', 'TEMP', 'SystemRoot', 'NODE_COMPILE_CACHE'];
+const environment = Object.fromEntries(kept.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])));
+
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-'));
 const command = fileURLToPath(new URL('cli.js', import.meta.url));
-const started = spawn(process.execPath, [command, 'start'], { env: { ...process.env, PORT: '0', TOLLGATE_DATA: folder }, stdio: ['ignore', 'pipe', 'ignore'], timeout: longest, killSignal: 'SIGKILL' });
+const started = spawn(process.execPath, [command, 'start'], { env: { ...environment, PORT: '0', TOLLGATE_DATA: folder }, stdio: ['ignore', 'pipe', 'ignore'], timeout: longest, killSignal: 'SIGKILL' });
 started.stdout.once('data', () => started.kill());
 started.once('close', () => rmSync(folder, { recursive: true, force: true }));
