@@ -182,6 +182,16 @@ describe('two thousand clients that leave', () => {
   });
 });
 
+describe('a look-up of a key', () => {
+  it('costs among a million keys what it costs of a single one', async () => {
+    const { stdout } = await promisify(execFile)(process.execPath, ['test/bench/authentication.ts']);
+    const measured = [...stdout.matchAll(/^(\w+): (\d+) us a look-up with 1 key, (\d+) us with 1000000 keys/gm)];
+    process.stdout.write(stdout);
+    expect(measured.map(([, store]) => store)).toEqual(['SQLite', 'PostgreSQL']);
+    for (const [, store, one, many] of measured) expect(Number(many), store).toBeLessThan(3 * Number(one));
+  });
+});
+
 describe('five hundred clients that leave a vendor which is read on', () => {
   it('have twenty of their replies read on at a time, and the others cancelled and charged by what had come', async () => {
     const house = await leavers({ drain: { seconds: 60, bytes: 1e6, atOnce: 20 } }, 1500);

@@ -232,6 +232,17 @@ describe('a second process on the same ledger', () => {
     expect(await admin('GET', `/usage?key=${id}&by=key`)).toMatchObject({ body: { data: [{ calls: 1 }] } });
   });
 
+  it('holds the rate of a key together with the first', async () => {
+    const { key } = await newKey({ account: 'acme', limits: { callsPerMinute: 3 } });
+    const ask = async ({ url }: RunningGateway): Promise<number> => {
+      const response = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' }, body });
+      await response.text();
+      return response.status;
+    };
+    const statuses = await Promise.all(Array.from({ length: 10 }, (_, index) => ask(index % 2 === 0 ? gateway : second)));
+    expect(statuses.toSorted()).toEqual([200, 200, 200, ...Array.from({ length: 7 }, () => 429)]);
+  });
+
   it('refuses within a second a key that was disabled at the first', async () => {
     const { key, id } = await newKey({ account: 'acme' });
     expect((await callAt(second, key)).status).toBeLessThan(500);
