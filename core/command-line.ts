@@ -21,9 +21,9 @@ const logger = createLogger();
 // Who reads it may go away; what is served, or looked at, goes on.
 for (const output of [process.stdout, process.stderr]) output.on('error', () => undefined);
 
-/** Names come from elsewhere, a vendor's list of models say: what would steer a terminal is shown and not done. */
+/** Names come from elsewhere, a vendor's list of models say: what would steer a terminal is shown and not done. The lines of CSV end in both. */
 function printable(text: string): string {
-  return text.replaceAll(/[^\P{Cc}\n\t]/gu, '\u{fffd}');
+  return text.replaceAll(/\r(?!\n)|[^\P{Cc}\r\n\t]/gu, '\u{fffd}');
 }
 
 function print(text: string): void {
