@@ -141,6 +141,23 @@ describe('a key', () => {
   });
 });
 
+describe('a header', () => {
+  it("of a client's reaches no vendor, and a vendor's no client, but for those that are meant to", async () => {
+    const theirs = { cookie: 'canary', 'x-forwarded-for': 'canary', forwarded: 'for=canary', 'proxy-authorization': 'canary', referer: 'http://canary/', 'x-canary': 'a', 'user-agent': 'canary' };
+    house.vendor.script('gpt-4o-mini', { text: 'Aye.', headers: { 'set-cookie': 'canary=1', server: 'canary', 'alt-svc': 'canary', 'openai-organization': 'canary', 'x-request-id': 'canary', location: 'http://canary/', 'content-security-policy': 'canary' } });
+    for (const stream of [false, true]) {
+      const response = await send('/v1/chat/completions', { ...body, stream }, theirs);
+      expect([response.status, JSON.stringify([...response.headers])]).toEqual([200, expect.not.stringContaining('canary')]);
+      await response.text();
+      const { headers = {} } = house.vendor.requests.at(-1) ?? {};
+      expect(JSON.stringify(headers)).not.toContain('canary');
+      expect(Object.values(headers)).not.toContain(`Bearer ${house.key}`);
+      expect(headers['authorization']).toBe(`Bearer ${house.vendor.key}`);
+    }
+    house.vendor.unscript();
+  });
+});
+
 describe('a head that goes out', () => {
   it('holds nothing that a client wrote into a path, a model, a field or a header', async () => {
     const evil = '%0d%0aset-cookie:%20a=b';
