@@ -7,10 +7,10 @@
 const mostApart = 1000;
 
 /**
- * Characters of an answer that are kept to find its citations in: a long report has half as many. Without a bound
+ * Characters of an answer that are kept to find its citations in: ten thousand words, a long report. Without a bound
  * every client that reads slowly would cost as much as the vendor has said.
  */
-export const longestCited = 128 * 1024;
+export const longestCited = 64 * 1024;
 
 export class Transcript {
   readonly #limit: number;

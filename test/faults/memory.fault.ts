@@ -1,0 +1,140 @@
+/** What a gateway has in memory while clients read slowly and while very long streams pass: in either lane no more than a little for each. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { startFirehose, type Firehose } from '../support/firehose.ts';
+import { askable, megabyte, memoryOf, openHeap } from '../support/memory-of.ts';
+import { modelOf, openOperated, streamedCall, until, type Operated, type Wire } from '../support/operated.ts';
+import type { RunningGateway } from '../support/process.ts';
+import { openSocket } from '../support/raw.ts';
+
+const print = (line: string): void => void process.stdout.write(`${line}\n`);
+
+let operated: Operated;
+let firehose: Firehose;
+beforeAll(async () => {
+  operated = await openOperated();
+  await operated.verb('credit', 'add', 'default', '100000');
+});
+afterEach(async () => {
+  await operated.reset();
+  await firehose.close();
+});
+afterAll(() => operated.close());
+
+/** A stream for a client of one family, of the model another's vendor has. */
+function asked(client: Wire, vendor: Wire): { readonly path: string; readonly body: object } {
+  const { path, body } = streamedCall(client);
+  const model = modelOf[vendor];
+  return { path: path.replace(modelOf['generate-content'], model), body: 'model' in body ? { ...body, model } : body };
+}
+
+async function settled(gateway: RunningGateway): Promise<void> {
+  await until(async () => (await operated.verb('audit').then((told) => typeof told === 'object' && told && 'pending' in told && told.pending)) === 0);
+  expect((await gateway.stop('SIGTERM')).code).toBe(0);
+  expect(await operated.verb('audit')).toMatchObject({ ok: true, pending: 0 });
+}
+
+/** After so many the sockets of the system have long been full. */
+const seconds = 60;
+
+describe('two hundred clients that read a kilobyte a second', () => {
+  it.each([['chat-completions', 'chat-completions'], ['messages', 'messages'], ['chat-completions', 'messages'], ['messages', 'chat-completions']] as const)('of %s, from a vendor of %s, cost less than 50 MB and slow it down', async (client, wire) => {
+    firehose = await startFirehose(() => 'word '.repeat(20));
+    operated.configure('}, timeouts: { write: 60');
+    const gateway = await operated.start({ ...firehose.environment, ...askable });
+    const heap = await openHeap(gateway);
+    const { path, body } = asked(client, wire);
+    // As many that read at full speed first: what a process that works keeps for itself is not what slow ones cost.
+    const quick = Array.from({ length: 200 }, async () => {
+      const stream = await operated.post(gateway, path, body, AbortSignal.timeout(5000)).catch(() => undefined);
+      await stream?.body?.pipeTo(new WritableStream()).catch(() => undefined);
+    });
+    await Promise.all(quick);
+    await sleep(2000);
+    const resident = memoryOf(gateway);
+    // Without what is only not collected yet: how much that is, the engine chooses by how busy the machine is.
+    const before = await heap.left();
+    const text = JSON.stringify(body);
+    const sockets = await Promise.all(Array.from({ length: 200 }, () => openSocket(gateway.url)));
+    for (const socket of sockets) {
+      socket.on('error', () => undefined).pause();
+      socket.write(`POST ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${operated.key}\r\nanthropic-version: 2023-06-01\r\ncontent-length: ${text.length}\r\n\r\n${text}`);
+    }
+    let most = 0;
+    let poured: number[] = [];
+    for (let second = 0; second < seconds; second += 1) {
+      await sleep(1000);
+      for (const socket of sockets) socket.read(1024);
+      poured = [...poured, firehose.poured()];
+      most = Math.max(most, memoryOf(gateway) - resident);
+    }
+    const late = (poured.at(-1) ?? 0) - (poured.at(-11) ?? 0);
+    const held = (await heap.left()) - before;
+    heap.close();
+    const [kept, grown, stood] = [held, most, resident].map((bytes) => (bytes / megabyte).toFixed(1));
+    print(`${client} from ${wire}: ${kept} MB held for them; the process ${grown} MB over ${stood} at most; ${late} of ${poured.at(-1)} events in the last ten seconds`);
+    expect(held).toBeLessThan(50 * megabyte);
+    // By then what the sockets of the system hold is full: 200 kB a second are a thousand events.
+    expect(late).toBeLessThan((poured.at(-1) ?? 0) / 10);
+    for (const socket of sockets) socket.destroy();
+    await settled(gateway);
+  });
+});
+
+/** What a client of each family is told a piece of text by. */
+const pieces: Readonly<Record<Wire, RegExp>> = {
+  'chat-completions': /"content":"(\d+) "/g, messages: /"text":"(\d+) "/g, responses: /"delta":"(\d+) "/g, 'generate-content': /"text":"(\d+) "/g,
+};
+
+/** Reads numbers to the end of a stream, and throws where one is missing; `look` is called after every so many of them. */
+async function readNumbers(response: Response, piece: RegExp, every: number, look: () => Promise<void>): Promise<number> {
+  const decoder = new TextDecoder();
+  let [rest, read, looks] = ['', 0, 0];
+  for await (const bytes of response.body ?? []) {
+    const text = rest + decoder.decode(bytes, { stream: true });
+    const end = text.lastIndexOf('\n') + 1;
+    rest = text.slice(end);
+    for (const [, number] of text.slice(0, end).matchAll(piece)) {
+      if (Number(number) !== read + 1) throw new Error(`${number} came after ${read}`);
+      read += 1;
+    }
+    if (read < (looks + 1) * every) continue;
+    looks += 1;
+    await look();
+  }
+  return read;
+}
+
+const events = 1_000_000;
+
+describe('a stream of a million events', () => {
+  it.each([
+    ['chat-completions', 'chat-completions'], ['responses', 'responses'], ['messages', 'messages'], ['generate-content', 'generate-content'],
+    ['chat-completions', 'messages'], ['responses', 'messages'], ['messages', 'generate-content'], ['generate-content', 'chat-completions'],
+  ] as const)('reaches a client of %s, from a vendor of %s, whole and in order, in flat memory', async (client, wire) => {
+    firehose = await startFirehose((number) => (number > events ? undefined : `${number} `));
+    const gateway = await operated.start({ ...firehose.environment, ...askable });
+    const heap = await openHeap(gateway);
+    const { path, body } = asked(client, wire);
+    const began = performance.now();
+    const resident: number[] = [];
+    const left: number[] = [];
+    // Not at its very end, where a response tells its whole text four times at once.
+    const looks = 19;
+    const read = await readNumbers(await operated.post(gateway, path, body), pieces[client], events / (looks + 1), async () => {
+      if (left.length === looks) return;
+      resident.push(memoryOf(gateway) / megabyte);
+      left.push((await heap.left()) / megabyte);
+    });
+    heap.close();
+    const rate = (events / (performance.now() - began)) * 1000;
+    const third = Math.floor(left.length / 3);
+    const growth = (samples: readonly number[]): number => Math.max(...samples.slice(-third)) - Math.max(...samples.slice(0, third));
+    print(`${client} from ${wire}: ${rate.toFixed(0)} events/s, ${growth(left).toFixed(1)} MB more of heap in the last third, ${growth(resident).toFixed(1)} MB of the process, ${Math.max(...resident).toFixed(0)} MB at most`);
+    expect(read).toBe(events);
+    // A translated response keeps its text, 7 MB, for its end.
+    expect(growth(left)).toBeLessThan(client === 'responses' && wire !== client ? 10 : 4);
+    expect(growth(resident)).toBeLessThan(20);
+    await settled(gateway);
+  });
+});

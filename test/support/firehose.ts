@@ -1,0 +1,120 @@
+/** A vendor of the four text wires that says as much as is taken of it: so many pieces, or for as long as anyone listens. */
+import type { ServerResponse } from 'node:http';
+import { wires, type Wire } from './replaying-vendor.ts';
+import { startScriptedVendor } from './scripted-vendor.ts';
+
+/** A stream of one wire: how it opens, one piece of its text, and how it ends. */
+interface Speech {
+  readonly opening: string;
+  say(text: string): string;
+  ending(all: () => string): string;
+}
+
+type Body = Readonly<Record<string, unknown>>;
+
+const data = (body: Body): string => `data: ${JSON.stringify(body)}\n\n`;
+const event = (type: string, body: Body): string => `event: ${type}\n${data({ type, ...body })}`;
+
+function chatCompletions(): Speech {
+  const chunk = (choices: readonly Body[], usage?: Body): string => data({ id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'gpt-4o-mini', choices, ...(usage ? { usage } : {}) });
+  const choice = (delta: Body, reason: string | null = null): string => chunk([{ index: 0, delta, finish_reason: reason }]);
+  return {
+    opening: choice({ role: 'assistant', content: '' }),
+    say: (content) => choice({ content }),
+    ending: () => `${choice({}, 'stop')}${chunk([], { prompt_tokens: 10, completion_tokens: 100, total_tokens: 110 })}data: [DONE]\n\n`,
+  };
+}
+
+function messages(): Speech {
+  const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'claude-sonnet-4-5', content: [], stop_reason: null, stop_sequence: null, usage: { input_tokens: 10, output_tokens: 1 } };
+  const end = event('message_delta', { delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: { output_tokens: 100 } });
+  return {
+    opening: event('message_start', { message }) + event('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
+    say: (text) => event('content_block_delta', { index: 0, delta: { type: 'text_delta', text } }),
+    ending: () => event('content_block_stop', { index: 0 }) + end + event('message_stop', {}),
+  };
+}
+
+function responses(): Speech {
+  let number = 0;
+  const numbered = (type: string, body: Body): string => event(type, { ...body, sequence_number: (number += 1) - 1 });
+  const place = { item_id: 'msg_1', output_index: 0, content_index: 0 };
+  const part = (text: string): Body => ({ type: 'output_text', text, annotations: [], logprobs: [] });
+  const item = (status: string, content: readonly Body[]): Body => ({ id: 'msg_1', type: 'message', status, role: 'assistant', content });
+  const response = (status: string, more: Body = {}): Body => ({ id: 'resp_1', object: 'response', created_at: 1, status, model: 'gpt-4o-mini', output: [], error: null, usage: null, ...more });
+  const opening = [
+    numbered('response.created', { response: response('in_progress') }),
+    numbered('response.output_item.added', { output_index: 0, item: item('in_progress', []) }),
+    numbered('response.content_part.added', { ...place, part: part('') }),
+  ];
+  return {
+    opening: opening.join(''),
+    say: (delta) => numbered('response.output_text.delta', { ...place, delta, logprobs: [] }),
+    ending(all) {
+      const text = all();
+      const usage = { input_tokens: 10, output_tokens: 100, total_tokens: 110 };
+      return (
+        numbered('response.output_text.done', { ...place, text, logprobs: [] }) +
+        numbered('response.content_part.done', { ...place, part: part(text) }) +
+        numbered('response.output_item.done', { output_index: 0, item: item('completed', [part(text)]) }) +
+        numbered('response.completed', { response: response('completed', { output: [item('completed', [part(text)])], usage }) })
+      );
+    },
+  };
+}
+
+function generateContent(): Speech {
+  const usageMetadata = { promptTokenCount: 10, candidatesTokenCount: 100, totalTokenCount: 110 };
+  const chunk = (text: string, more: Body = {}): string => data({ candidates: [{ content: { parts: [{ text }], role: 'model' }, index: 0, ...more }], usageMetadata, modelVersion: 'gemini-2.5-flash', responseId: 'r1' });
+  return { opening: '', say: (text) => chunk(text), ending: () => chunk('', { finishReason: 'STOP' }) };
+}
+
+const speeches: Readonly<Record<Wire, () => Speech>> = { 'chat-completions': chatCompletions, responses, messages, 'generate-content': generateContent };
+
+function speechAt(path: string): Speech {
+  if (path.includes('/chat/completions')) return chatCompletions();
+  return speeches[wires.find((wire) => path.includes(`/${wire}`)) ?? 'generate-content']();
+}
+
+/** Writes as much as is taken, and no more, until `next` has nothing left or the peer has gone. */
+async function pour(response: ServerResponse, next: () => string | undefined): Promise<void> {
+  let taken = (): void => undefined;
+  response.writeHead(200, { 'content-type': 'text/event-stream' }).on('drain', () => taken()).on('close', () => taken());
+  for (let text = next(); text !== undefined && !response.destroyed; text = next()) {
+    if (response.write(text)) continue;
+    await new Promise<void>((resolve) => void (taken = resolve));
+  }
+  response.end();
+}
+
+export interface Firehose {
+  /** What makes a gateway take it for each of its vendors. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** Events that went out so far, to all. */
+  poured(): number;
+  close(): Promise<void>;
+}
+
+/** `word` is told the number of each piece of a stream, from 1, and gives its text; undefined ends the stream. */
+export async function startFirehose(word: (number: number) => string | undefined): Promise<Firehose> {
+  let poured = 0;
+  const vendor = await startScriptedVendor((response, { url = '' }) => {
+    const { opening, say, ending } = speechAt(url);
+    let [number, over] = [0, false];
+    const all = (): string => Array.from({ length: number }, (_, index) => word(index + 1)).join('');
+    void pour(response, () => {
+      if (over) return undefined;
+      poured += 1;
+      const text = word(number + 1);
+      over = text === undefined;
+      if (text === undefined) return ending(all);
+      number += 1;
+      return number === 1 ? opening + say(text) : say(text);
+    });
+  });
+  return {
+    environment: { OPENAI_BASE_URL: `${vendor.origin}/v1`, ANTHROPIC_BASE_URL: vendor.origin, GOOGLE_GEMINI_BASE_URL: vendor.origin },
+    poured: () => poured,
+    close: () => vendor.close(),
+  };
+}
