@@ -84,15 +84,18 @@ describe(`a gateway that works for ${minutes} minutes`, () => {
     openai.script('gpt-5', { text: ['one ', 'two '], cut: { how: 'rst', events: 2 } });
     const gateway = await operated.start(askable);
     const heap = await openHeap(gateway);
-    for (let made = 0; made < remembered; made += 8) await Promise.all(Array.from({ length: 8 }, () => json(gateway)));
     const wrong: number[] = [];
+    const act = async (turn: number): Promise<void> => {
+      const which = turn % acts.length;
+      if (!(await acts[which]?.(gateway).catch(() => false))) wrong.push(which);
+    };
+    for (let made = 0; made < remembered; made += acts.length) await Promise.all(acts.map((_, turn) => act(turn)));
     const samples: { readonly at: number; readonly heap: number; readonly memory: number }[] = [];
     const began = performance.now();
     const passed = (): number => performance.now() - began;
     for (let turn = 0, sampled = 0, reloads = 0; passed() < minutes * minute; turn += 1) {
       await sleep(pause);
-      const act = turn % acts.length;
-      if (!(await acts[act]?.(gateway).catch(() => false))) wrong.push(act);
+      await act(turn);
       if (passed() > reloads * minute) {
         reloads += 1;
         operated.configure(`drain: ${30 + (reloads % 2)}`);
