@@ -1,4 +1,5 @@
 /** The PostgreSQL store: the contract, what shares a transaction, and what faults of the database and the network do. */
+import { execFileSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { openPostgres } from '../../plugins/meters/balance/postgres/open.ts';
@@ -167,6 +168,19 @@ describe('a network that fails', () => {
     await sleep(200);
     expect(await inDatabase(url, 'SELECT FROM pending')).toEqual([]);
     expect(await store.balance('a')).toEqual({ total: 1000n, used: 0n, pending: 0n });
+  });
+
+  it('ends no process where a connection is ended behind an answer', async () => {
+    const { store, url } = await open();
+    await store.balance('a');
+    const asked = store.balance('a');
+    await new Promise((resolve) => setImmediate(resolve));
+    // Nothing is read meanwhile: both arrive as one, and the end while the connection is still in use.
+    const end = "SELECT pg_terminate_backend(pid, 2000) FROM pg_stat_activity WHERE application_name = 'tollgate reads' AND datname = current_database()";
+    const script = "const client = new (require('pg').Client)(process.argv[1]); client.connect().then(() => client.query(process.argv[2])).then(() => client.end())";
+    execFileSync(process.execPath, ['-e', script, url, end]);
+    expect(await asked).toMatchObject({ total: 1000n });
+    expect(await store.balance('a')).toMatchObject({ total: 1000n });
   });
 
   it('settles once where the answer of the first try was lost', async () => {

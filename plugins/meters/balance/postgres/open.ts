@@ -27,6 +27,8 @@ const sql = statements('open', { durability: 'SHOW synchronous_commit' });
 /** Brings the tables up to date. Throws where commits are not durable: all that is promised rests on them. */
 async function prepare(address: Address): Promise<void> {
   const client = new Client(migrating(address));
+  // A connection that is lost fails what is asked of it; the event beside that would end the process if nobody listened.
+  client.on('error', () => undefined);
   await client.connect();
   try {
     const [row] = await queryOn(client)(sql.durability);
@@ -45,6 +47,8 @@ class Readers {
     this.#pool = new Pool(reading(address, connections));
     // One that is lost while nobody uses it is replaced when it is wanted.
     this.#pool.on('error', () => undefined);
+    // The pool does not listen to one that is in use, and it may be lost between an answer and the next question.
+    this.#pool.on('connect', (client) => client.on('error', () => undefined));
   }
 
   async read<Result>(work: (query: Query) => Promise<Result>): Promise<Result> {
