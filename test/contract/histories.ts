@@ -153,9 +153,6 @@ const step = fc.oneof(
 );
 type Step = typeof step extends fc.Arbitrary<infer Of> ? Of : never;
 
-/** How many histories are drawn: more in the long run of the faults. */
-const runs = Number(process.env['HISTORIES'] ?? 60);
-
 let histories = 0;
 
 /** One history: the store and the model are asked the same, and have to answer the same. */
@@ -249,7 +246,7 @@ function isAlone({ type }: Step): boolean {
   return type === 'recover' || type === 'expire';
 }
 
-export function testHistories({ opened, store }: Bench): void {
+export function testHistories({ opened, store }: Bench, runs: number): void {
   describe('any history', () => {
     it('answers as a ledger in memory would, turn by turn, and leaves sound books', { timeout: 60_000 + runs * 200 }, async () => {
       // Two owners that have nothing else pending, since a recovery takes all there is.

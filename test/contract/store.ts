@@ -23,8 +23,8 @@ export function request(id: string, account: string, more: Partial<ReserveReques
   return { id, account, key: 'key-1', quotes: [quote(10n)], at: 1000, ...more };
 }
 
-/** Runs the contract against stores that `open` opens empty. */
-export function testStore(name: string, open: () => Promise<OpenedStore>): void {
+/** Runs the contract against stores that `open` opens empty, with so many histories: 60, or what `HISTORIES` says. */
+export function testStore(name: string, open: () => Promise<OpenedStore>, histories = Number(process.env['HISTORIES'] ?? 60)): void {
   describe(`the ${name} store`, () => {
     let opened: OpenedStore;
     beforeAll(async () => {
@@ -56,7 +56,7 @@ export function testStore(name: string, open: () => Promise<OpenedStore>): void 
     testKeys(bench);
     testRates(bench);
     testReports(bench);
-    testHistories(bench);
+    testHistories(bench, histories);
 
     it('kept sound books in all of this, by its own audit too', async () => {
       expectSound(await opened.books());
