@@ -1,7 +1,17 @@
-/** Several gateways on one ledger, and a ledger that is away for long: the full forms of `test/balance/race` and `outage`. */
+/**
+ * Several gateways on one ledger; a ledger that is away for long, now and then, or full of what the dead left; thousands of
+ * histories on PostgreSQL: `test/balance/race`, `outage`, `cuts`, `dangling` and the contract.
+ */
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { StoreOptions } from '../../plugins/meters/balance/choice.ts';
+import { cuts } from '../balance/cuts.ts';
+import { dangling } from '../balance/dangling.ts';
+import { temporaryFolder } from '../balance/ledger-file.ts';
+import { openFresh } from '../balance/postgres-database.ts';
 import { race, type Race } from '../balance/race.ts';
 import { runOutage } from '../balance/outage.ts';
+import { testStore } from '../contract/store.ts';
 import { freshDatabase } from '../support/database.ts';
 
 const rounds = 200;
@@ -37,3 +47,45 @@ describe('a PostgreSQL that is away for twenty seconds', () => {
     expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });
   });
 });
+
+describe('a PostgreSQL that ends all connections every five seconds for a minute', () => {
+  it('costs some calls a 503 that says when to come again, and loses and doubles no entry', async () => {
+    const { ended, statuses, odd, wrong, audit } = await cuts({ cuts: 12, every: 5000, lanes: 40 });
+    process.stdout.write(`${ended} connections were ended under calls that were answered ${JSON.stringify(statuses)}\n`);
+    expect(ended).toBeGreaterThan(12);
+    expect(odd).toEqual([]);
+    expect(wrong).toEqual([]);
+    expect(statuses[200]).toBeGreaterThan(1000);
+    expect(statuses[503]).toBeGreaterThan(0);
+    expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });
+  });
+});
+
+describe('ten thousand reservations that dead processes left, of every state and age,', () => {
+  async function expectResolved(store: StoreOptions): Promise<void> {
+    // Of every twenty, three had been settled.
+    const { readyAfter, resolvedAfter, statuses, wrong, due, used, audit } = await dangling(store, 12_000);
+    process.stdout.write(`ready after ${readyAfter.toFixed(0)} ms, resolved ${resolvedAfter.toFixed(0)} ms later, ${statuses.length} calls meanwhile\n`);
+    expect(wrong).toEqual([]);
+    expect(used).toBe(due);
+    expect(new Set(statuses)).toEqual(new Set([200]));
+    expect(statuses.length).toBeGreaterThan(10);
+    expect(readyAfter).toBeLessThan(20_000);
+    expect(resolvedAfter).toBeLessThan(50_000);
+    expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });
+  }
+
+  it('are resolved by a gateway that is started on SQLite, which takes calls meanwhile', async () => {
+    const folder = temporaryFolder();
+    await expectResolved({ kind: 'sqlite', file: join(folder.path, 'ledger.db') });
+    folder.remove();
+  });
+
+  it('are resolved by a gateway that is started on PostgreSQL, which takes calls meanwhile', async () => {
+    const { url, drop } = await freshDatabase();
+    await expectResolved({ kind: 'postgres', url, connections: 4 });
+    await drop();
+  });
+});
+
+testStore('PostgreSQL', () => openFresh(), 6000);

@@ -1,0 +1,80 @@
+/** A gateway under load whose connections to PostgreSQL are ended by an administrator again and again, as a proxy between them may do. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openStore } from '../../plugins/meters/balance/choice.ts';
+import type { AuditReport } from '../../plugins/meters/balance/audit.ts';
+import { freshDatabase } from '../support/database.ts';
+import { openHouse } from '../support/house.ts';
+import { allEntries } from './kills.ts';
+import { inDatabase } from './postgres-database.ts';
+
+export interface CutsOptions {
+  /** How often they are ended, and the milliseconds between. */
+  readonly cuts: number;
+  readonly every: number;
+  readonly lanes: number;
+}
+
+export interface Cuts {
+  /** Connections that were ended. */
+  readonly ended: number;
+  /** How many calls were answered with what. */
+  readonly statuses: Readonly<Record<number, number>>;
+  /** Answers that are neither a whole reply nor a 503 that says when to come again. */
+  readonly odd: readonly string[];
+  /** Calls whose entries are not those of what their clients were told, by id. */
+  readonly wrong: readonly string[];
+  readonly audit: AuditReport;
+}
+
+const endAll = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'tollgate %' AND datname = current_database()";
+
+export async function cuts({ cuts: count, every, lanes }: CutsOptions): Promise<Cuts> {
+  const { url, drop } = await freshDatabase();
+  const house = await openHouse({ credit: '1000', ledger: { store: { kind: 'postgres', url, connections: 4 } } });
+  const over = new AbortController();
+  const statuses: Record<number, number> = {};
+  const odd: string[] = [];
+  /** What each call was told, by its id. */
+  const told = new Map<string, number>();
+  const lane = async (_: unknown, index: number): Promise<void> => {
+    for (let turn = index; !over.signal.aborted; turn += 1) {
+      const stream = turn % 2 === 0;
+      const response = await house.post({ model: 'openai/gpt-4o-mini', stream, messages: [{ role: 'user', content: 'Hello!' }] });
+      const text = await response.text();
+      const { status, headers } = response;
+      statuses[status] = (statuses[status] ?? 0) + 1;
+      told.set(headers.get('x-request-id') ?? '', status);
+      const isWhole = status === 200 && text.includes(stream ? '[DONE]' : '"usage"');
+      const isRefusal = status === 503 && /^[1-9]\d*$/.test(headers.get('retry-after') ?? '');
+      if (!isWhole && !isRefusal) odd.push(`${status} ${text.slice(-300)}`);
+      if (!isWhole) await sleep(20);
+    }
+  };
+  try {
+    const calling = Promise.all(Array.from({ length: lanes }, lane));
+    let ended = 0;
+    for (let cut = 0; cut < count; cut += 1) {
+      await sleep(every);
+      ended += (await inDatabase(url, endAll)).length;
+    }
+    await sleep(every);
+    over.abort();
+    await calling;
+    const ledger = await openStore({ kind: 'postgres', url, connections: 1 }, '');
+    while ((await ledger.totals()).pendingCalls > 0) await sleep(50);
+    const entries = Map.groupBy((await allEntries(ledger)).filter(({ kind }) => kind !== 'credit'), ({ call = '' }) => call);
+    const kindsOf = (id: string): string => (entries.get(id) ?? []).map(({ kind, revenue }) => (kind === 'post' && revenue === 0n ? 'nothing' : kind)).join(' ');
+    const wrong = [...told].flatMap(([id, status]) => {
+      const kinds = kindsOf(id);
+      return (status === 200 ? ['reserve post'] : ['', 'reserve void']).includes(kinds) ? [] : [`${id} ${status}: ${kinds}`];
+    });
+    for (const id of entries.keys()) if (!told.has(id)) wrong.push(`${id}: nobody was told of it`);
+    const audit = await ledger.audit();
+    await ledger.close();
+    return { ended, statuses, odd, wrong, audit };
+  } finally {
+    over.abort();
+    await house.close();
+    await drop();
+  }
+}
