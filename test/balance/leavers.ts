@@ -13,6 +13,7 @@ import { readBooks, temporaryFolder } from './ledger-file.ts';
 const model = 'openai/gpt-4.1-mini';
 /** Words of a whole reply, five bytes each. */
 export const words = 20;
+export const lastWord = 'last ';
 /** What the vendor says it has used, at the end of a whole reply. */
 const usage = { prompt_tokens: 30, completion_tokens: 40, total_tokens: 70 };
 
@@ -27,7 +28,7 @@ function chunk(delta: object, more: object = {}): string {
   return `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta, finish_reason: null }], ...more })}\n\n`;
 }
 
-/** Streams its words, one each few milliseconds. */
+/** Streams its words, one each few milliseconds; without a pause the last of them comes with the end of the reply. */
 async function slowVendor(pause: number): Promise<{ vendor: ScriptedVendor; calls: Sent[] }> {
   const calls: Sent[] = [];
   const vendor = await startScriptedVendor(async (response) => {
@@ -36,8 +37,10 @@ async function slowVendor(pause: number): Promise<{ vendor: ScriptedVendor; call
     response.on('close', () => (sent.closed = !response.writableFinished));
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     for (; sent.events < words && !sent.closed; sent.events += 1) {
-      response.write(chunk({ content: 'word ' }));
-      await sleep(pause);
+      const isLast = sent.events === words - 1;
+      if (pause === 0 && isLast) response.cork();
+      response.write(chunk({ content: isLast ? lastWord : 'word ' }));
+      if (pause > 0 || !isLast) await sleep(pause);
     }
     if (sent.closed) return;
     response.write(chunk({}, { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }));
@@ -52,8 +55,8 @@ export type OnAbort = NonNullable<Parameters<typeof openai>[0]>['onAbort'];
 export interface Leavers {
   readonly gateway: TestGateway;
   readonly calls: readonly Sent[];
-  /** A streamed call that is left after so many bytes at least; undefined: it is read to its end. */
-  call(leaveAfter: number | undefined): Promise<void>;
+  /** A streamed call that is left after so many bytes at least, or once a text has come; undefined: it is read to its end. Resolves with what had come. */
+  call(leaveAfter: number | string | undefined): Promise<string>;
   books(): Books;
   /** Entries that end a reservation, or follow its end. */
   settled(): BookedEntry[];
@@ -74,7 +77,7 @@ export async function leavers(onAbort: OnAbort, pause = 3): Promise<Leavers> {
     gateway, calls, books,
     async call(leaveAfter) {
       const leaving = new AbortController();
-      let bytes = 0;
+      let text = '';
       try {
         const response = await fetch(`${gateway.url}/v1/chat/completions`, {
           method: 'POST', signal: leaving.signal,
@@ -82,12 +85,13 @@ export async function leavers(onAbort: OnAbort, pause = 3): Promise<Leavers> {
           body: JSON.stringify({ model, stream: true, messages: [{ role: 'user', content: 'Say twenty words.' }] }),
         });
         for await (const part of response.body ?? []) {
-          bytes += part.length;
-          if (leaveAfter !== undefined && bytes >= leaveAfter) leaving.abort();
+          text += Buffer.from(part).toString();
+          if (typeof leaveAfter === 'string' ? text.includes(leaveAfter) : leaveAfter !== undefined && text.length >= leaveAfter) leaving.abort();
         }
       } catch (error) {
         if (!leaving.signal.aborted) throw error;
       }
+      return text;
     },
     settled: () => books().entries.filter(({ kind }) => kind !== 'credit' && kind !== 'reserve'),
     async close() {

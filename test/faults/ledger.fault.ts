@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type * as threads from 'node:worker_threads';
 import { describe, expect, it, vi } from 'vitest';
-import { leavers } from '../balance/leavers.ts';
+import { lastWord, leavers } from '../balance/leavers.ts';
 import { clockRun } from '../balance/clock.ts';
 import { drawer } from '../balance/drawer.ts';
 import { kills } from '../balance/kills.ts';
@@ -177,6 +177,27 @@ describe('two thousand clients that leave', () => {
     expect(house.settled()).toHaveLength(count);
     expect(new Set(house.settled().map(({ call }) => call)).size).toBe(count);
     expect(ends.filter((end) => end.type === 'answered' && end.outcome === 'aborted').length).toBeGreaterThan(count / 2);
+    expect(await house.gateway.verb('audit')).toMatchObject({ ok: true, pending: 0, findings: [] });
+    await house.close();
+  });
+});
+
+describe('two thousand clients that leave with the last word, before the reply is ended for them', () => {
+  it('have had it whole: each call is completed and charged once, by what its vendor says', async () => {
+    const count = 2000;
+    const house = await leavers('cancel', 0);
+    let early = 0;
+    for (let made = 0; made < count; made += 50) {
+      const texts = await Promise.all(Array.from({ length: 50 }, () => house.call(lastWord)));
+      early += texts.filter((text) => text.includes(lastWord) && !text.includes('[DONE]')).length;
+    }
+    const ends = await house.gateway.ended(count);
+    process.stdout.write(`${early} of them left before the end\n`);
+    expect(early).toBeGreaterThan(count / 2);
+    for (const end of ends) expect(end).toMatchObject({ type: 'answered', outcome: 'completed', charge: { basis: 'usage', usage: { input: 30, output: 40 } } });
+    expect(house.settled()).toHaveLength(count);
+    expect(new Set(house.settled().map(({ call, kind, reason }) => `${call} ${kind} ${reason}`)).size).toBe(count);
+    expect(house.settled().every(({ kind, reason }) => kind === 'post' && reason === 'completed')).toBe(true);
     expect(await house.gateway.verb('audit')).toMatchObject({ ok: true, pending: 0, findings: [] });
     await house.close();
   });
