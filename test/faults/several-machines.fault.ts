@@ -88,4 +88,4 @@ describe('ten thousand reservations that dead processes left, of every state and
   });
 });
 
-testStore('PostgreSQL', () => openFresh(), 6000);
+testStore('PostgreSQL', () => openFresh(), 5000);
