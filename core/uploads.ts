@@ -35,8 +35,7 @@ export async function readUpload(context: Context, limit: number, folder: string
   running.add(name);
   try {
     await mkdir(own, { recursive: true });
-    await parse(context, limit, own);
-    const form = await collect(context);
+    const form = await collect(context, await parse(context, limit, own));
     for (const { bytes } of form.files) releaseAfter(bytes.length);
     return form;
   } finally {
@@ -45,11 +44,15 @@ export async function readUpload(context: Context, limit: number, folder: string
   }
 }
 
-async function parse(context: Context, limit: number, uploadDir: string): Promise<void> {
+/** Answers where the files were written, in the order in which they stand in the form: koa-body has them in that in which they were done. */
+async function parse(context: Context, limit: number, uploadDir: string): Promise<string[]> {
   const { koaBody: bodyParser } = await import('koa-body');
   const limits = { maxFields: mostFields, maxFiles: mostFiles, maxFieldsSize: longestTexts, maxFileSize: limit, maxTotalFileSize: limit };
+  const paths: string[] = [];
+  const onFileBegin = (_: string, { filepath }: { filepath: string }): void => void paths.push(filepath);
   try {
-    await bodyParser({ json: false, urlencoded: false, text: false, multipart: true, formidable: { uploadDir, ...limits, allowEmptyFiles: true, minFileSize: 0 } })(context, async () => undefined);
+    await bodyParser({ json: false, urlencoded: false, text: false, multipart: true, formidable: { uploadDir, ...limits, allowEmptyFiles: true, minFileSize: 0, onFileBegin } })(context, async () => undefined);
+    return paths;
   } catch (error) {
     context.req.resume();
     throw refusal(error, limit);
@@ -73,20 +76,19 @@ function listed<Value>(value: Value | Value[] | undefined): Value[] {
   return Array.isArray(value) ? value : [value];
 }
 
-async function collect({ request }: Context): Promise<Form> {
+async function collect({ request }: Context, paths: readonly string[]): Promise<Form> {
   const fields: [string, string][] = [];
   const files: FormFile[] = [];
   const texts: object = typeof request.body === 'object' && request.body !== null ? request.body : {};
   for (const [name, value] of Object.entries(texts)) {
     for (const text of listed<unknown>(value)) fields.push([checked(name), String(text)]);
   }
-  for (const [name, value] of Object.entries(request.files ?? {})) {
-    for (const { filepath, originalFilename, mimetype } of listed(value)) {
-      const bytes = await readFile(filepath);
-      // Some clients state a type for plain fields too; only a file has a file's name.
-      if (originalFilename === null) fields.push([checked(name), bytes.toString('utf8')]);
-      else files.push({ name: checked(name), filename: originalFilename, mediaType: mimetype ?? 'application/octet-stream', bytes });
-    }
+  const parts = Object.entries(request.files ?? {}).flatMap(([name, value]) => listed(value).map((file) => ({ name, file })));
+  for (const { name, file: { filepath, originalFilename, mimetype } } of parts.toSorted((one, other) => paths.indexOf(one.file.filepath) - paths.indexOf(other.file.filepath))) {
+    const bytes = await readFile(filepath);
+    // Some clients state a type for plain fields too; only a file has a file's name.
+    if (originalFilename === null) fields.push([checked(name), bytes.toString('utf8')]);
+    else files.push({ name: checked(name), filename: originalFilename, mediaType: mimetype ?? 'application/octet-stream', bytes });
   }
   return new Form(fields, files);
 }

@@ -53,6 +53,16 @@ describe('a form', () => {
     await nothingLeft();
   });
 
+  it('goes on in its own order, whichever file was written first', async () => {
+    const large = Buffer.concat([pngBytes(), Buffer.alloc(600_000)]);
+    for (let round = 0; round < 10; round += 1) {
+      const response = await gallery.post(edits, editForm({}, [['image[]', large, 'a.png'], ['image[]', jpegBytes, 'b.jpg'], ['image[]', pngBytes(), 'c.png'], ['image[]', jpegBytes, 'd.jpg']]));
+      expect(response.status).toBe(200);
+      const kinds = [...String(gallery.painter.requests.at(-1)?.body).matchAll(/content-type: image\/(\w+)/g)].map(([, kind]) => kind);
+      expect(kinds).toEqual(['png', 'jpeg', 'png', 'jpeg']);
+    }
+  });
+
   it('says what kind of picture it holds by its bytes, whatever it is called', async () => {
     const response = await gallery.post(edits, editForm({}, [['image', jpegBytes, '../../etc/passwd"\r\n.png']]));
     expect(response.status).toBe(200);
