@@ -2,11 +2,11 @@
 import type * as threads from 'node:worker_threads';
 import { expect, it, vi } from 'vitest';
 import { runOutage } from './outage.ts';
-import { troubles } from './troubles.ts';
+import { troubles, type Trouble } from './troubles.ts';
 
 vi.mock('node:worker_threads', async (original: () => Promise<typeof threads>) => (await import('./weather.ts')).weathered(await original()));
 
-it.each(troubles)('a database that is %s costs new calls a 503 to be tried again, and running ones nothing', { timeout: 120_000 }, async (kind) => {
+async function isSurvived(kind: Trouble): Promise<void> {
   const { refused, ready, whole, longestWait, due, used, audit } = await runOutage({ kind, milliseconds: 500, streams: 8 });
   expect(refused).toMatchObject({ status: 503, retryAfter: expect.stringMatching(/^\d+$/) });
   expect(ready).toEqual([200, 503, 200]);
@@ -14,4 +14,11 @@ it.each(troubles)('a database that is %s costs new calls a 503 to be tried again
   expect(longestWait).toBeLessThan(50_000);
   expect(used).toBeCloseTo(due, 9);
   expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });
-});
+}
+
+/** Those that befall this whole process, and every SQLite ledger in it. */
+const alone: readonly Trouble[] = ['full', 'read-only'];
+const title = 'a database that is %s costs new calls a 503 to be tried again, and running ones nothing';
+
+it.concurrent.each(troubles.filter((kind) => !alone.includes(kind)))(title, { timeout: 120_000 }, isSurvived);
+it.each(alone)(title, { timeout: 120_000 }, isSurvived);
