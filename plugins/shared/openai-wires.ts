@@ -17,7 +17,7 @@ function holds({ turns }: CanonicalRequest, found: (block: Block) => boolean): b
   return turns.some(({ blocks }) => blocks.some(found));
 }
 
-/** What responses refuses. */
+/** What responses refuses, and the answers it would not give. */
 const chatAlone: readonly Need[] = [
   ({ candidates = 1 }) => candidates > 1,
   (request) => Boolean(request.modalities?.includes('audio')) || holds(request, (block) => block.type === 'media' && block.kind === 'audio'),

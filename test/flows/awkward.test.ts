@@ -57,6 +57,7 @@ const fitted: Readonly<Record<string, Case>> = {
   'a history that begins with the assistant': { client: 'chat-completions', body: { messages: [answer('Hello.'), say('Hi')] }, lost: { messages: 'messages[0]' } },
   'an answer to go on with that ends in space': { client: 'chat-completions', body: { messages: [say('Name a herb.'), answer('A herb: ')] }, lost: { messages: 'messages[1]' } },
   'an answer to go on with, and thinking': { client: 'chat-completions', body: { messages: [say('Name a herb.'), answer('A herb: ')], reasoning_effort: 'high' }, lost: { messages: 'messages[1]' } },
+  'several answers of vendors that give one': { client: 'chat-completions', body: { ...hi, n: 2 }, lost: { responses: 'n', messages: 'n' } },
   'an effort that nobody knows': { client: 'chat-completions', body: { ...hi, reasoning_effort: 'utmost' }, lost: { messages: 'reasoning_effort' } },
   'a picture that a model made': {
     client: 'chat-completions', body: { messages: [say('Draw.'), { ...answer(''), images: [{ type: 'image_url', image_url: { url: `data:image/png;base64,${png}` } }] }, say('Larger.')] },
@@ -154,8 +155,6 @@ const refused: Readonly<Record<string, Refusal>> = {
   'a drawing': { client: 'chat-completions', wire: 'responses', body: picture('data:image/svg+xml,%3Csvg/%3E'), param: 'messages[0].content[1]' },
   'a picture of a kind only Google looks at': { client: 'generate-content', wire: 'chat-completions', body: inline('image/heic'), param: 'contents[0].parts[0]' },
   'the same on responses': { client: 'generate-content', wire: 'responses', body: inline('image/heic'), param: 'contents[0].parts[0]' },
-  'several answers of a vendor that gives one': { client: 'chat-completions', wire: 'messages', body: { ...hi, n: 2 }, param: 'n' },
-  'the same of another': { client: 'generate-content', wire: 'responses', body: { contents: [{ role: 'user', parts: [{ text: 'Hi' }] }], generationConfig: { candidateCount: 2 } }, param: 'generationConfig.candidateCount' },
   'sound of a kind that is not taken': { client: 'generate-content', wire: 'chat-completions', body: inline('audio/flac'), param: 'contents[0].parts[0]' },
   'a picture alone, of a model that writes': { client: 'generate-content', wire: 'responses', body: { contents: [{ parts: [{ text: 'Draw.' }] }], generationConfig: { responseModalities: ['IMAGE'] } }, param: 'generationConfig.responseModalities' },
   'grounding in maps': { client: 'generate-content', wire: 'messages', body: { contents: [{ parts: [{ text: 'Where?' }] }], tools: [{ googleMaps: {} }] }, param: 'tools[0].googleMaps' },

@@ -142,14 +142,13 @@ describe('settings', () => {
   });
 
   it('what this wire has no field for is told', () => {
-    const { body, lost } = encode({ topK: 5, stop: ['x'], seed: 1, frequencyPenalty: 1, presencePenalty: 1, modalities: ['text', 'audio'], user: 'u' });
-    expect(lost).toEqual(['topK', 'frequencyPenalty', 'presencePenalty', 'seed', 'modalities']);
+    const { body, lost } = encode({ topK: 5, stop: ['x'], seed: 1, frequencyPenalty: 1, presencePenalty: 1, candidates: 2, modalities: ['text', 'audio'], user: 'u' });
+    expect(lost).toEqual(['topK', 'frequencyPenalty', 'presencePenalty', 'seed', 'candidates', 'modalities']);
     expect(Object.keys(body).toSorted()).toEqual(['include', 'input', 'model', 'store', 'user']);
     expect(encode({ candidates: 1, modalities: ['text'] }).lost).toEqual([]);
   });
 
   it.each<[string, Partial<CanonicalRequest>, Model, string]>([
-    ['several answers', { candidates: 2 }, modelWith(), 'candidates'],
     ['nothing but a picture', { modalities: ['image'] }, modelWith(), 'modalities'],
     ['sound of a kind it does not take', { turns: [heard('audio/flac')] }, modelWith(), 'turns[0].blocks[0]'],
     ['sound to a model that does not hear', { turns: [heard('audio/wav')] }, modelWith({ input: ['text'] }), 'turns[0].blocks[0]'],

@@ -2,7 +2,7 @@
  * A canonical request as a body of this wire, fitted to what the model can take. What this protocol read itself is
  * restored as it stood; what has no place here is told as lost, by its canonical path.
  */
-import { GatewayError, type CanonicalRequest, type EncodedRequest, type Model } from '../../../core/index.ts';
+import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/index.ts';
 import { fitLimit } from '../../shared/fit-limit.ts';
 import { fitModalities } from '../../shared/fit-modalities.ts';
 import { foreignFields } from '../../shared/foreign-fields.ts';
@@ -120,13 +120,11 @@ function encodeAbout({ user, serviceTier }: CanonicalRequest, { own, lose }: Enc
 
 const textAlone: Pick<Model, 'output'> = { output: ['text'] };
 
-/** Canonical fields for which this wire has none. Throws where several answers are wanted of a vendor that gives one. */
+/** Canonical fields for which this wire has none. */
 function loseOthers(request: CanonicalRequest, { own, lose }: Encoding): void {
-  if ((request.candidates ?? 1) > 1) {
-    throw new GatewayError('unsupported_parameter', 'The provider of this model gives one answer to a call: ask for one, as often as needed.', { param: 'candidates' });
-  }
   fitModalities(request, textAlone, { own, lose });
   const rows = [
+    ['candidates', request.candidates !== undefined && request.candidates > 1],
     ['frequencyPenalty', request.frequencyPenalty],
     ['presencePenalty', request.presencePenalty],
     ['seed', request.seed !== undefined],

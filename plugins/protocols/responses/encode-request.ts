@@ -3,7 +3,7 @@
  * restored as it stood; what has no place here is told as lost, by its canonical path.
  */
 import { createHash } from 'node:crypto';
-import { GatewayError, type CanonicalRequest, type EncodedRequest, type Model } from '../../../core/index.ts';
+import { type CanonicalRequest, type EncodedRequest, type Model } from '../../../core/index.ts';
 import { withDistinctCallIds } from '../../shared/call-ids.ts';
 import { loseSettings } from '../../shared/image-settings.ts';
 import { fitLimit } from '../../shared/fit-limit.ts';
@@ -80,9 +80,7 @@ function takesLogprobs({ capabilities, supportedParameters }: Model): boolean {
 function encodeSampling(request: CanonicalRequest, { own, model, lose }: Encoding): Fields {
   if (request.logprobs && !own && !takesLogprobs(model)) lose('logprobs', 'the model does not take it', 'model');
   for (const path of fieldless) if (request[path] !== undefined) lose(path, 'responses has no such field');
-  if ((request.candidates ?? 1) > 1) {
-    throw new GatewayError('unsupported_parameter', 'The provider of this model gives one answer to a call: ask for one, as often as needed.', { param: 'candidates' });
-  }
+  if ((request.candidates ?? 1) > 1) lose('candidates', 'responses gives one answer to a call');
   fitModalities(request, { output: ['text'] }, { own, lose });
   const { capabilities, supportedParameters } = model;
   const form = bag.form(request);
