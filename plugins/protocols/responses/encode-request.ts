@@ -3,7 +3,7 @@
  * restored as it stood; what has no place here is told as lost, by its canonical path.
  */
 import { createHash } from 'node:crypto';
-import { type CanonicalRequest, type EncodedRequest, type Model } from '../../../core/index.ts';
+import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/index.ts';
 import { withDistinctCallIds } from '../../shared/call-ids.ts';
 import { loseSettings } from '../../shared/image-settings.ts';
 import { fitLimit } from '../../shared/fit-limit.ts';
