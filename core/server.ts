@@ -213,13 +213,20 @@ function routesOf(core: Core, audience: Audience, pages: Pages): Router {
 
 async function sendRoute(core: Core, route: Route, context: Koa.Context, params: Record<string, string>): Promise<void> {
   const id = timeOrderedId();
-  const { status, headers = {}, body } = await answerRoute(core, route, context, params, id);
+  let reply: RouteReply;
+  try {
+    reply = await answerRoute(core, route, context, params, id);
+  } catch (error) {
+    if (toGatewayError(error).code === 'internal') core.logger.error({ error, request: id, route: route.name }, 'a route failed');
+    reply = route.errors(error, id);
+  }
+  const { status, headers, body } = reply;
   // A client that takes nothing of it must not keep its connection for ever.
   context.res.setTimeout(core.longestStall);
   if (core.calls.draining) context.res.shouldKeepAlive = false;
   context.status = status;
-  context.set(headersNaming(id));
-  context.set(headers);
+  const { res } = context;
+  for (const named of [headersNaming(id), headers]) for (const name in named) res.setHeader(name, named[name] ?? '');
   context.body = body;
 }
 
@@ -232,16 +239,16 @@ function faultsOf({ calls, readiness }: Core): string[] {
   return calls.draining ? ['it is stopping', ...told] : told;
 }
 
-async function answerRoute(core: Core, route: Route, context: Koa.Context, params: Record<string, string>, id: string): Promise<RouteReply> {
-  try {
-    if (route.access === 'public') return await route.handle(withBody.has(context.method) ? await routeRequest(context, params) : new PageRequest(context, params));
-    // Nobody's body is read before it is known whose it is.
-    const principal = admitted(await core.hooks.authenticate.promise(new Arrival(core, context, route.name, 'generate', id)), route.access);
-    return await route.handle(await routeRequest(context, params), principal);
-  } catch (error) {
-    if (toGatewayError(error).code === 'internal') core.logger.error({ error, request: id, route: route.name }, 'a route failed');
-    return route.errors(error, id);
-  }
+function answerRoute(core: Core, route: Route, context: Koa.Context, params: Record<string, string>, id: string): Promise<RouteReply> {
+  if (route.access === 'public' && !withBody.has(context.method)) return route.handle(new PageRequest(context, params));
+  return answerCaller(core, route, context, params, id);
+}
+
+async function answerCaller(core: Core, route: Route, context: Koa.Context, params: Record<string, string>, id: string): Promise<RouteReply> {
+  if (route.access === 'public') return route.handle(await routeRequest(context, params));
+  // Nobody's body is read before it is known whose it is.
+  const principal = admitted(await core.hooks.authenticate.promise(new Arrival(core, context, route.name, 'generate', id)), route.access);
+  return route.handle(await routeRequest(context, params), principal);
 }
 
 /** A class for its accessor: most routes look at no query. */
