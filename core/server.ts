@@ -17,10 +17,11 @@ import type { Core } from './gateway.ts';
 import { parseJson, type ReadBody } from './json.ts';
 import { closeListener, listen, urlOf, type Address } from './listener.ts';
 import { walk } from './pipeline.ts';
-import type { Route, RouteReply, RouteRequest } from './plugin.ts';
+import type { Route, RouteReply } from './plugin.ts';
 import type { Match, Operation, Protocol } from './protocol.ts';
 import { Reply } from './reply.ts';
 import { headersNaming, timeOrderedId } from './request-id.ts';
+import { PageRequest, routeRequest, withBody } from './route-request.ts';
 import { isUpload, readUpload } from './uploads.ts';
 
 /** A door serves either all calls and the routes that are not for operators, or the routes for operators and nothing else. */
@@ -68,7 +69,12 @@ function answerOf(core: Core, audience: Audience): ReturnType<Koa['callback']> {
     context.set(headersNaming(timeOrderedId()));
     context.body = neutralError(new GatewayError('not_found', `There is nothing at ${context.method} ${context.path}.`));
   });
-  return app.callback();
+  const answer = app.callback();
+  return async (request, response) => {
+    await answer(request, response);
+    // A client that takes nothing of what is left of a page must not keep its connection for ever.
+    if (response.writableLength > 0) response.setTimeout(core.longestStall);
+  };
 }
 
 /** Public pages are asked for again and again at the same addresses: which route answers one is looked for once. */
@@ -221,13 +227,14 @@ async function sendRoute(core: Core, route: Route, context: Koa.Context, params:
     reply = route.errors(error, id);
   }
   const { status, headers, body } = reply;
-  // A client that takes nothing of it must not keep its connection for ever.
-  context.res.setTimeout(core.longestStall);
   if (core.calls.draining) context.res.shouldKeepAlive = false;
   context.status = status;
   const { res } = context;
   for (const named of [headersNaming(id), headers]) for (const name in named) res.setHeader(name, named[name] ?? '');
-  context.body = body;
+  // Text that says what it is Koa would only look at again.
+  if (context.method !== 'GET' || typeof body !== 'string' || !res.hasHeader('content-type')) return void (context.body = body);
+  context.respond = false;
+  res.writeHead(status, { 'content-length': Buffer.byteLength(body) }).end(body);
 }
 
 /** What keeps the gateway from being given calls. */
@@ -249,48 +256,6 @@ async function answerCaller(core: Core, route: Route, context: Koa.Context, para
   // Nobody's body is read before it is known whose it is.
   const principal = admitted(await core.hooks.authenticate.promise(new Arrival(core, context, route.name, 'generate', id)), route.access);
   return route.handle(await routeRequest(context, params), principal);
-}
-
-/** A class for its accessor: most routes look at no query. */
-class PageRequest implements RouteRequest {
-  readonly params: Record<string, string>;
-  readonly headers: IncomingMessage['headers'];
-  readonly body = undefined;
-  readonly text = '';
-  readonly #context: Koa.Context;
-
-  constructor(context: Koa.Context, params: Record<string, string>) {
-    this.params = params;
-    this.headers = context.req.headers;
-    this.#context = context;
-  }
-
-  get query(): URLSearchParams {
-    return new URLSearchParams(this.#context.querystring);
-  }
-}
-
-const withBody = new Set(['POST', 'PUT', 'PATCH']);
-
-async function routeRequest(context: Koa.Context, params: Record<string, string>): Promise<RouteRequest> {
-  const page = new PageRequest(context, params);
-  if (!withBody.has(context.method)) return page;
-  const { body, text } = await readRouteBody(context);
-  return { params, query: page.query, headers: page.headers, body, text };
-}
-
-/** The JSON body of a plugin's own route. koa-body is loaded with the first one, since most gateways have none. */
-async function readRouteBody(context: Koa.Context): Promise<Pick<RouteRequest, 'body' | 'text'>> {
-  if (!context.request.length && context.get('transfer-encoding') === '') return { body: undefined, text: '' };
-  const { koaBody } = await import('koa-body');
-  try {
-    await koaBody({ json: true, urlencoded: false, text: false, multipart: false, jsonLimit: '1mb', includeUnparsed: true })(context, async () => undefined);
-  } catch (error) {
-    throw new GatewayError('invalid_request', 'The body could not be read as JSON of at most 1 MB.', { cause: error });
-  }
-  const text: unknown = 'rawBody' in context.request ? context.request.rawBody : undefined;
-  if (typeof text === 'string') return { body: context.request.body, text };
-  throw new GatewayError('unsupported_media_type', 'The body has to be sent as application/json.');
 }
 
 /** For an address that belongs to no protocol there are no client's words to use. */

@@ -48,8 +48,8 @@ describe('boundaries', () => {
     expect(importers(name)).toEqual([owner]);
   });
 
-  it('koa-body is imported by the door and what reads its uploads', () => {
-    expect(importers('koa-body')).toEqual(['core/server.ts', 'core/uploads.ts']);
+  it('koa-body is imported by what reads the bodies of routes and uploads', () => {
+    expect(importers('koa-body')).toEqual(['core/route-request.ts', 'core/uploads.ts']);
   });
 
   it('undici is imported by the dispatcher and its transport alone', () => {
