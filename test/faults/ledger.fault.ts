@@ -45,7 +45,7 @@ describe('a hundred thousand calls of sixty-four keys', () => {
     expect(wrong).toEqual([]);
     expect(used).toBe(expected);
     expect(audit).toMatchObject({ ok: true, pending: 0, findings: [] });
-    expect(perSecond).toBeGreaterThan(500);
+    expect(perSecond).toBeGreaterThan(5000);
   });
 });
 
