@@ -1,6 +1,11 @@
-/** How much a call can put out at most: what is reserved for it, and what an estimate never exceeds. */
+/** How much a call can take in and put out at most: what is reserved for it, what is believed of a vendor, and what an estimate never exceeds. */
 import type { Model } from './catalog.ts';
 import type { ClientCall } from './protocol.ts';
+
+/** Tokens that the input of a call can come to: no tokeniser makes more of a text than it has bytes. */
+export function inputBound({ size: { textBytes, images, mediaBytes } }: ClientCall, { capabilities }: Model): number {
+  return textBytes + mediaBytes + images * capabilities.imageTokens;
+}
 
 /** The most tokens one picture of the call counts as, by the quality that is asked for; none where the model makes no pictures. */
 export function pictureTokens(call: ClientCall, { capabilities }: Model): number {

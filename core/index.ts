@@ -22,7 +22,7 @@ export { requestSchema } from './canonical/request.ts';
 export type { Block, CanonicalRequest, ImageSettings, Tool, Turn } from './canonical/request.ts';
 export { knownCount, usageSchema } from './canonical/usage.ts';
 export type { Usage } from './canonical/usage.ts';
-export { outputBound, pictureTokens } from './bound.ts';
+export { inputBound, outputBound, pictureTokens } from './bound.ts';
 export { Form } from './form.ts';
 export type { FormFile } from './form.ts';
 export { lossCodes } from './loss.ts';

@@ -3,7 +3,7 @@
  * more than its limit, and what was answered was not for nothing: figures beyond that are not believed, whoever
  * they would favour, and the call is charged by our own estimate of them instead.
  */
-import { outputBound } from './bound.ts';
+import { inputBound, outputBound } from './bound.ts';
 import type { Block, CanonicalRequest } from './canonical/request.ts';
 import type { Usage } from './canonical/usage.ts';
 import type { Routed } from './exchange.ts';
@@ -40,11 +40,10 @@ export function believe(exchange: Routed, { usage, deliveredBytes, images, regre
 
 function isInputFalse({ input }: Usage, exchange: Routed): boolean {
   if (input === undefined) return false;
-  const { textBytes, images, mediaBytes } = exchange.call.size;
-  const { capabilities, contextLength } = exchange.attempt.target.model;
-  const bytes = textBytes + mediaBytes + images * capabilities.imageTokens;
-  if (input === 0) return bytes > 0;
-  return input > bytes + allowance && input > contextLength * readingsOf(exchange);
+  const { model } = exchange.attempt.target;
+  const most = inputBound(exchange.call, model);
+  if (input === 0) return most > 0;
+  return input > most + allowance && input > model.contextLength * readingsOf(exchange);
 }
 
 /** How often a vendor may read the whole context: not at all beyond the bytes where all it was given stands in them. */

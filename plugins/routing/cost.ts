@@ -3,13 +3,12 @@
  * its input that the target is likely to have in its cache, as it had of the calls before.
  */
 import { z } from 'zod';
-import { definePlugin, type End, type Parsed, type Price, type Target } from '../../core/index.ts';
+import { definePlugin, inputEstimate, type End, type Parsed, type Price, type Target } from '../../core/index.ts';
 import { PerTarget } from '../shared/routing/per-target.ts';
 import { lowestFirst, tapRanking } from '../shared/routing/ranking.ts';
 
 /** Tokens of output that are expected where the caller allows more. */
 const usualOutput = 1000;
-const bytesPerToken = 4;
 /** The share of the last call in what is believed. */
 const share = 0.1;
 
@@ -54,9 +53,8 @@ function learn(known: PerTarget<Known>, end: End): undefined {
 }
 
 function expectedCost({ call }: Parsed, target: Target, known: Known): number {
-  const { textBytes, images, mediaBytes } = call.size;
   const { model } = target;
-  const input = Math.ceil((textBytes + mediaBytes) / bytesPerToken) + images * model.capabilities.imageTokens;
+  const input = inputEstimate(call, model);
   const output = Math.min(call.outputLimit ?? usualOutput, usualOutput, model.outputLimit) * call.candidates;
   const rates = ratesFor(target, known, input);
   const cached = input * known.hits;

@@ -3,7 +3,7 @@
  * tokeniser never makes more tokens than bytes and counting tokens takes too long; output by its limit. Where
  * the balance is below the worst case, the limit is lowered and not the call refused.
  */
-import { affordableOutput, costOf, formatUsd, GatewayError, inputEstimate, outputBound, pictureTokens, worstCost, type Grant, type Nano, type Planned, type Principal, type Target, type UseBound } from '../../../core/index.ts';
+import { affordableOutput, costOf, formatUsd, GatewayError, inputBound, inputEstimate, outputBound, pictureTokens, worstCost, type Grant, type Nano, type Planned, type Principal, type Target, type UseBound } from '../../../core/index.ts';
 import { priceRecord } from './prices.ts';
 import type { Quote, Reserved } from './store.ts';
 
@@ -25,9 +25,9 @@ const mostSearches = 1000;
 const tokensPerSearch = 8000;
 
 function boundOf({ call }: Planned, outputLimit: number | undefined, { model }: Target): UseBound {
-  const { size: { textBytes, images, mediaBytes }, searches: stated = 0 } = call;
+  const { searches: stated = 0 } = call;
   const searches = stated === Infinity ? usualSearches : Math.min(Math.max(0, stated), mostSearches);
-  const sent = textBytes + mediaBytes + images * model.capabilities.imageTokens;
+  const sent = inputBound(call, model);
   // What is found has to find room beside what was sent.
   const found = Math.max(0, Math.min(searches * tokensPerSearch, model.contextLength - sent));
   return { searches, input: sent + found, output: outputBound(call, model, outputLimit), candidates: call.candidates };

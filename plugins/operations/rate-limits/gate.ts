@@ -1,5 +1,5 @@
 /** What each call takes of what its key and its account may do, what its client is told of it, and what is given back at its end. */
-import { GatewayError, type End, type Planned, type Principal } from '../../../core/index.ts';
+import { GatewayError, inputEstimate, type End, type Planned, type Principal } from '../../../core/index.ts';
 import type { Left } from './allowance.ts';
 import type { Counts, Want } from './counter.ts';
 import { headersFor, type Told } from './headers.ts';
@@ -16,12 +16,9 @@ export interface Party {
   readonly limits: Limits;
 }
 
-const bytesPerToken = 4;
-
 function estimate({ call, operation, targets }: Planned): number {
-  if (operation === 'count') return 0;
-  const { textBytes, images, mediaBytes } = call.size;
-  return Math.ceil((textBytes + mediaBytes) / bytesPerToken) + images * (targets[0]?.model.capabilities.imageTokens ?? 0);
+  const [first] = targets;
+  return operation === 'count' || !first ? 0 : inputEstimate(call, first.model);
 }
 
 /** All that a call needs, the calls at one time first: they are cheap to give back. */
