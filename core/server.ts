@@ -230,7 +230,7 @@ async function sendRoute(core: Core, route: Route, context: Koa.Context, params:
   if (core.calls.draining) context.res.shouldKeepAlive = false;
   context.status = status;
   const { res } = context;
-  for (const named of [headersNaming(id), headers]) for (const name in named) res.setHeader(name, named[name] ?? '');
+  context.set({ ...headersNaming(id), ...headers });
   // Text that says what it is Koa would only look at again.
   if (context.method !== 'GET' || typeof body !== 'string' || !res.hasHeader('content-type')) return void (context.body = body);
   context.respond = false;
