@@ -34,6 +34,12 @@ export class Condition {
   /** Of its last calls, the share that went well, the latest counting most; undefined before there was one. */
   #share: number | undefined;
 
+  /** How a call went that met a closed circuit: what went well is counted at once, since the policy makes half a dozen promises of it. */
+  readonly #tell: Report = (failure) => {
+    if (failure) this.fail(failure);
+    else if (this.#isClosed) this.#count.success(CircuitState.Closed);
+  };
+
   /** `pause`: milliseconds an open circuit stays shut; `onChange` is told when it opens, when it stays open for another pause, and when it closes. */
   constructor(pause: number, onChange: (change: Change) => void) {
     this.#pause = pause;
@@ -111,12 +117,6 @@ export class Condition {
   fail(failure: GatewayError): void {
     void this.#circuit.execute(() => Promise.reject(failure)).catch(() => undefined);
   }
-
-  /** How a call went that met a closed circuit: what went well is counted at once, since the policy makes half a dozen promises of it. */
-  readonly #tell: Report = (failure) => {
-    if (failure) this.fail(failure);
-    else if (this.#isClosed) this.#count.success(CircuitState.Closed);
-  };
 
   #takesCalls(now: number): boolean {
     const { state } = this.#circuit;
