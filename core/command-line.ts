@@ -7,7 +7,8 @@ import { flushCompileCache } from 'node:module';
 import { setFlagsFromString } from 'node:v8';
 import type { Command as Program } from 'commander';
 import { banner, isFirstStart } from './banner.ts';
-import { ConfigError, configFile, loadConfig } from './config.ts';
+import { ConfigError, configFile, loadConfig, type Config } from './config.ts';
+import { connectionFault } from './descriptors.ts';
 import { createGateway, type Gateway } from './gateway.ts';
 import { allWritten, createLogger } from './log.ts';
 import { releaseSoon } from './memory.ts';
@@ -33,6 +34,12 @@ function print(text: string): void {
 /** Lets V8 make fast what runs often, which the entry told it not to while the gateway is loaded. */
 function optimise(): void {
   for (const flag of ['--opt', '--maglev']) setFlagsFromString(flag);
+}
+
+/** What the machine has no room for, of what the configuration asks. */
+function warningsOf({ server }: Config): string[] {
+  const fault = connectionFault(server.maxConnections);
+  return fault === undefined ? [] : [`Warning: ${fault}`];
 }
 
 async function start(): Promise<void> {
@@ -67,7 +74,7 @@ async function start(): Promise<void> {
     if (!stopping) void stop();
   });
   // From here on someone may rely on it: signals are heard before it says that it is ready.
-  if (speaks) print(banner(service.first, service.url, { first, milliseconds: performance.now() - began }));
+  if (speaks) print([banner(service.first, service.url, { first, milliseconds: performance.now() - began }), ...warningsOf(config)].join('\n'));
   else logger.info({ worker: Number(process.env['TOLLGATE_WORKER']) }, 'a worker is ready');
   tellReady();
   optimise();
@@ -94,8 +101,9 @@ async function check(options: { json?: boolean }): Promise<void> {
   const plugins = config.plugins.map(({ name }) => name);
   const protocols = [...gateway.protocols.all()].map(({ name }) => name);
   const lacks = shortcomingsOf(gateway);
-  const lines = [lacks.length > 0 ? 'The configuration is right, and of no use yet.' : 'The configuration is fine.', ...lacks, `plugins: ${plugins.join(', ')}`, `protocols: ${protocols.join(', ') || 'none'}`];
-  print(options.json ? JSON.stringify({ ok: true, lacks, plugins, protocols }) : lines.join('\n'));
+  const warnings = warningsOf(config);
+  const lines = [lacks.length > 0 ? 'The configuration is right, and of no use yet.' : 'The configuration is fine.', ...lacks, ...warnings, `plugins: ${plugins.join(', ')}`, `protocols: ${protocols.join(', ') || 'none'}`];
+  print(options.json ? JSON.stringify({ ok: true, lacks, warnings, plugins, protocols }) : lines.join('\n'));
   await gateway.close();
 }
 

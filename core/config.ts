@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
+import { mostConnections } from './descriptors.ts';
 import { faultsOf } from './options.ts';
 import { pluginInterface, reasonOf, type Plugin, type PluginEntry } from './plugin.ts';
 import { meanRunningCopy } from './running-copy.ts';
@@ -23,8 +24,8 @@ export const settingsSchema = z.strictObject({
       bodiesLimit: z.int().positive().default(512 * 1024 * 1024),
       /** Seconds that running calls are given to finish when the gateway stops. */
       drain: seconds(30),
-      /** Connections open at once at most; more are turned away. */
-      maxConnections: z.int().positive().default(20_000),
+      /** Connections open at once at most; more are turned away. Unless given, 20 000, or as many as the system's limit of open files has room for. */
+      maxConnections: z.int().positive().optional(),
       /** Proxies of your own in front of the gateway, each of which adds the address it was called from to `x-forwarded-for`. */
       trustedProxies: z.int().min(0).max(10).default(0),
       /** Processes that share the port; several where one core is not enough. */
@@ -62,7 +63,7 @@ export type ConfigInput = z.input<typeof settingsSchema>;
 export interface Config {
   /** Where it was read. */
   readonly file: string;
-  readonly server: z.output<typeof settingsSchema>['server'];
+  readonly server: z.output<typeof settingsSchema>['server'] & { readonly maxConnections: number };
   readonly dataFolder: string;
   readonly loss: 'report' | 'reject';
   /** Milliseconds. */
@@ -102,7 +103,8 @@ export function checkConfig(input: unknown, file: string): Config {
   if (repeated) throw new ConfigError(`${file}: the plugin "${repeated.name}" is listed twice`);
   const faults = present.flatMap((plugin) => interfaceFault(plugin) ?? []);
   if (faults.length > 0) throw new ConfigError(`${file}: ${faults.join('; ')}`);
-  return { ...settings, file, dataFolder: resolve(settings.dataFolder), plugins: present };
+  const server = { ...settings.server, maxConnections: settings.server.maxConnections ?? mostConnections() };
+  return { ...settings, server, file, dataFolder: resolve(settings.dataFolder), plugins: present };
 }
 
 /** The names a configuration goes by where none is named. */

@@ -7,8 +7,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { z } from 'zod';
 import { ConfigError, loadConfig, type Config } from './config.ts';
+import { connectionFault, openFiles } from './descriptors.ts';
 import { clock, type Finding } from './examination.ts';
 import { createGateway } from './gateway.ts';
 
@@ -26,23 +26,18 @@ function examineNode(): Finding {
   return { subject: 'node', state: 'fault', told, remedy: `run it on Node ${leastNode} or later; "npm ci" in a clone brings one` };
 }
 
-const reportSchema = z.object({ userLimits: z.object({ open_files: z.object({ soft: z.union([z.number(), z.string()]) }) }) });
-
-/** A call takes one descriptor for its client and one for its vendor; below the first number hardly anything works. */
+/** Below this many hardly anything works. */
 const leastDescriptors = 1024;
 
 function examineDescriptors(maxConnections: number): Finding {
   const subject = 'descriptors';
-  // Looking up names of the network's other ends would take long.
-  Object.assign(process.report, { excludeNetwork: true });
-  const limits = reportSchema.safeParse(process.report.getReport());
-  if (!limits.success) return { subject, state: 'note', told: 'this system does not say how many files may be open' };
-  const { soft } = limits.data.userLimits.open_files;
-  const told = `${soft} files and connections may be open`;
-  const enough = typeof soft === 'string' || soft >= maxConnections * 2;
-  if (enough) return { subject, state: 'well', told };
-  const remedy = `raise the limit to ${maxConnections * 2} (ulimit -n, or LimitNOFILE of the service), or lower server.maxConnections to ${Math.floor(soft / 2)}`;
-  return { subject, state: soft < leastDescriptors ? 'fault' : 'note', told, remedy };
+  const files = openFiles();
+  if (files === undefined) return { subject, state: 'note', told: 'this system does not say how many files may be open' };
+  const told = `${files === Infinity ? 'any number of' : files} files and connections may be open, for ${maxConnections} clients at once`;
+  const fault = connectionFault(maxConnections, files);
+  if (fault !== undefined) return { subject, state: files < leastDescriptors ? 'fault' : 'note', told, remedy: fault };
+  if (files >= leastDescriptors) return { subject, state: 'well', told };
+  return { subject, state: 'fault', told, remedy: `raise the limit to ${leastDescriptors} or more (ulimit -n, or LimitNOFILE of the service)` };
 }
 
 /** Milliseconds a disk may take to keep a few bytes: a call waits for it twice. */

@@ -43,6 +43,8 @@ export type Route = {
   readonly path: string;
   /** Passed what went wrong, and the id of the request; the answer is status and body in the words of the route's callers. */
   errors(error: unknown, id?: string): RouteReply;
+  /** Of a public one: it is at the operators' door as well, which answers when the public one is full. */
+  readonly everywhere?: true;
   /** Asked for what it takes and gives, once, by whoever describes the gateway; `false`: there is nothing to call. */
   readonly openapi?: false | (() => Promise<Description>);
 } & (
@@ -152,7 +154,7 @@ export interface Host {
   /** The folder for what is kept on disk (`TOLLGATE_DATA`). */
   readonly dataFolder: string;
   readonly resource: OpenResource;
-  /** Opens a listener, kept by the process, that serves all `operator` routes and nothing else; answers its address. */
+  /** Opens a listener, kept by the process, that serves all `operator` routes and what is `everywhere`; answers its address. */
   openOperatorDoor(address: { readonly host: string; readonly port: number }): Promise<string>;
   /** Names a data file (its full path) that the plugin has read: when it changes, the configuration is read again. */
   readsFrom(file: string): void;

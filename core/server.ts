@@ -24,7 +24,7 @@ import { headersNaming, timeOrderedId } from './request-id.ts';
 import { PageRequest, routeRequest, withBody } from './route-request.ts';
 import { isUpload, readUpload } from './uploads.ts';
 
-/** A door serves either all calls and the routes that are not for operators, or the routes for operators and nothing else. */
+/** A door serves either all calls and the routes that are not for operators, or the routes for operators and those that are everywhere. */
 export type Audience = 'everyone' | 'operators';
 
 export interface Door {
@@ -208,7 +208,7 @@ function routesOf(core: Core, audience: Audience, pages: Pages): Router {
     context.body = faults.length > 0 ? { status: 'not ready', faults } : { status: 'ready' };
   });
   for (const route of core.routes.all()) {
-    if ((route.access === 'operator') !== (audience === 'operators')) continue;
+    if ((route.access === 'operator') !== (audience === 'operators') && !route.everywhere) continue;
     router.register(route.path, [route.method], async (context) => {
       await sendRoute(core, route, context, context.params);
       if (route.access === 'public' && context.method === 'GET' && context.status === 200) pages.set(context.path, { route, params: context.params });
@@ -227,14 +227,17 @@ async function sendRoute(core: Core, route: Route, context: Koa.Context, params:
     reply = route.errors(error, id);
   }
   const { status, headers, body } = reply;
-  if (core.calls.draining) context.res.shouldKeepAlive = false;
-  context.status = status;
   const { res } = context;
-  context.set({ ...headersNaming(id), ...headers });
+  if (core.calls.draining) res.shouldKeepAlive = false;
   // Text that says what it is Koa would only look at again.
-  if (context.method !== 'GET' || typeof body !== 'string' || !res.hasHeader('content-type')) return void (context.body = body);
-  context.respond = false;
-  res.writeHead(status, { 'content-length': Buffer.byteLength(body) }).end(body);
+  if (context.method === 'GET' && typeof body === 'string' && headers?.['content-type']) {
+    context.respond = false;
+    res.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body), ...headersNaming(id) }).end(body);
+    return;
+  }
+  context.status = status;
+  context.set({ ...headersNaming(id), ...headers });
+  context.body = body;
 }
 
 /** What keeps the gateway from being given calls. */

@@ -122,6 +122,7 @@ export const prometheus = definePlugin({
       method: 'GET',
       path: '/metrics',
       access: 'public',
+      everywhere: true,
       openapi: async () => (await import('./prometheus/description.ts')).metricsPage,
       handle: async () => ({ status: 200, headers: { 'content-type': registry.contentType }, body: await host.scrape() }),
       errors: (error) => ({ status: toGatewayError(error).status, body: { error: toGatewayError(error).message } }),

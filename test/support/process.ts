@@ -53,13 +53,17 @@ async function freePort(): Promise<number> {
 export interface Copy {
   readonly entry: string;
   readonly folder: string;
+  /** How many files it may have open, where that is fewer than the test itself. */
+  readonly openFiles?: number;
 }
 
-const clone: Copy = { entry: join(root, 'core/cli.js'), folder: root };
+export const clone: Copy = { entry: join(root, 'core/cli.js'), folder: root };
 
-function launch(words: readonly string[], environment: Readonly<Record<string, string>>, { entry, folder }: Copy): { child: ChildProcess; finished: Promise<Finished>; printed: () => string } {
+function launch(words: readonly string[], environment: Readonly<Record<string, string>>, { entry, folder, openFiles }: Copy): { child: ChildProcess; finished: Promise<Finished>; printed: () => string } {
   const { PATH = '', HOME = '' } = process.env;
-  const child = spawn(process.execPath, [entry, ...words], { cwd: folder, env: { PATH, HOME, ...environment } });
+  const command = [process.execPath, entry, ...words];
+  const [program = '', ...parts] = openFiles === undefined ? command : ['bash', '-c', 'ulimit -n "$0"; exec "$@"', String(openFiles), ...command];
+  const child = spawn(program, parts, { cwd: folder, env: { PATH, HOME, ...environment } });
   let [output, errors] = ['', ''];
   child.stdout.on('data', (chunk) => (output += chunk));
   child.stderr.on('data', (chunk) => (errors += chunk));

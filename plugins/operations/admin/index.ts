@@ -1,6 +1,6 @@
 /**
  * The operators' door: a listener of its own, on loopback unless told otherwise, where the `operator` routes of all
- * plugins are served and nothing else. It opens to one secret, made on the first start, and to gateway keys.
+ * plugins are served, and what is everywhere. It opens to one secret, made on the first start, and to gateway keys.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { join } from 'node:path';

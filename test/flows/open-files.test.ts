@@ -1,0 +1,68 @@
+/** A process that may have few files open, and a crowd that takes all the connections it can: the vendors, the ledger and the operators keep theirs. */
+import { rmSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { clone, makeDataFolder, runVerb, startProcess, type RunningGateway } from '../support/process.ts';
+import { openSocket } from '../support/raw.ts';
+import { startVendor, type Vendor } from '../support/vendor/chat-completions.ts';
+
+const openFiles = 512;
+/** What is left for clients when half of the files are for the vendors, and some for the house. */
+const most = 224;
+const body = JSON.stringify({ model: 'openai/gpt-4o-mini', stream: true, messages: [{ role: 'user', content: 'Hello!' }] });
+
+let vendor: Vendor;
+let gateway: RunningGateway;
+let key: string;
+const folder = makeDataFolder();
+beforeAll(async () => {
+  vendor = await startVendor();
+  const environment = { TOLLGATE_DATA: folder, OPENAI_API_KEY: vendor.key, OPENAI_BASE_URL: vendor.url };
+  ({ key } = JSON.parse((await runVerb(['keys', 'create', '--credit', '5', '--json'], { ...environment, PORT: '0' })).output));
+  gateway = await startProcess(environment, { ...clone, openFiles });
+});
+afterAll(async () => {
+  await gateway.stop('SIGKILL');
+  await vendor.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function callOn(socket: Socket): { heard(): string } {
+  let heard = '';
+  socket.on('data', (bytes) => void (heard += bytes.toString()));
+  socket.write(`POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+  return { heard: () => heard };
+}
+
+describe('a crowd before a process with few files', () => {
+  it('is served as far as there are connections, every call with one to its vendor, while the operators look on; and it passes', async () => {
+    const door = /door: (http:[^,\s]+),/.exec(gateway.printed())?.[1] ?? '';
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    vendor.script('gpt-4o-mini', { text: ['one ', 'two ', 'three ', 'four'], hold: released, holdAfter: 4 });
+    const gone = new Set<Socket>();
+    const crowd = await Promise.all(Array.from({ length: 3 * most }, () => openSocket(gateway.url)));
+    for (const socket of crowd) socket.on('error', () => undefined).on('close', () => gone.add(socket)).resume();
+    await expect.poll(() => gone.size, { timeout: 20_000 }).toBe(2 * most);
+    const calls = crowd.filter((socket) => !gone.has(socket)).map(callOn);
+    await expect.poll(() => vendor.openConnections(), { timeout: 20_000 }).toBe(most);
+    expect(await (await fetch(`${door}/healthz`)).json()).toEqual({ status: 'ok' });
+    expect(await (await fetch(`${door}/metrics`)).text()).toContain('tollgate_ledger_pending_calls 224');
+    expect((await fetch(`${door}/admin/audit`)).status).toBe(401);
+    release();
+    await expect.poll(() => calls.filter(({ heard }) => heard().includes('[DONE]')).length, { timeout: 20_000 }).toBe(most);
+    for (const socket of crowd) socket.destroy();
+    await expect.poll(() => fetch(`${gateway.url}/healthz`).then(({ status }) => status, () => 0), { timeout: 20_000 }).toBe(200);
+    expect(gateway.printed()).not.toMatch(/"level":[56]0/);
+  });
+});
+
+describe('more connections than there are files for', () => {
+  it('are warned of by a check and at the start', async () => {
+    const environment = { TOLLGATE_DATA: join(folder, 'other'), TOLLGATE_CONFIG: join(clone.folder, 'test/support/many-connections.config.ts'), PORT: '0' };
+    const checked = await runVerb(['check', '--json'], environment, { ...clone, openFiles });
+    expect(JSON.parse(checked.output)).toMatchObject({ ok: true, warnings: [expect.stringMatching(/maxConnections is 300, .*512 files/)] });
+    const started = await startProcess(environment, { ...clone, openFiles });
+    expect((await started.stop('SIGTERM')).output).toContain('Warning: server.maxConnections is 300');
+  });
+});
