@@ -13,6 +13,8 @@ const paced = `limit_rate ${eventBytes * 1000}; limit_rate_after 512;`;
 /**
  * A static file answers no POST, so the 405 is turned into the reply. `add_after_body` adds `[DONE]` and with it takes
  * the length off the head: a model's reply is chunked. One buffer of an event's length makes each event a write.
+ * A long body is read to its end first, as every vendor does and `mirror` sees to: nginx would answer its head, and a
+ * client that is answered while it still sends waits for ever.
  */
 function configuration(folder: string, port: number): string {
   const type = 'internal; default_type text/event-stream;';
@@ -47,9 +49,17 @@ http {
     location = ${path} {
       set $pace burst;
       if (-f $document_root/paced) { set $pace paced; }
+      if ($http_content_length ~ "^\\d{6}") { rewrite ^ /read last; }
       error_page 405 =200 /$shape/$pace;
       return 405;
     }
+    location = /read {
+      internal;
+      log_not_found off;
+      mirror /seen;
+      error_page 404 =200 /$shape/$pace;
+    }
+    location = /seen { internal; return 204; }
     location /json/ { internal; default_type application/json; }
     location = /stream/burst { ${stream} }
     location = /stream/paced { ${stream} ${paced} }
