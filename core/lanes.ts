@@ -10,7 +10,7 @@ import type { Routed } from './exchange.ts';
 import { Form, writeForm } from './form.ts';
 import type { CoreHooks } from './hooks.ts';
 import { clientPath, inClientWords, type Loss } from './loss.ts';
-import type { EncodedRequest, EventDecoder, Operation, Protocol, ReplyContext, UpstreamSide } from './protocol.ts';
+import type { EncodedRequest, Operation, Protocol, ReplyContext, UpstreamSide } from './protocol.ts';
 import type { UpstreamResponse } from './provider.ts';
 import { locateString } from './splice.ts';
 import { stopAt } from './stop-sequences.ts';
@@ -234,31 +234,33 @@ async function* oneByOne(batches: Batches): AsyncGenerator<CanonicalEvent> {
 async function* streamedEvents(protocol: Protocol, { call, attempt }: Routed, response: UpstreamResponse, tally: Tally): AsyncGenerator<readonly CanonicalEvent[]> {
   const reader = new SseReader();
   const decoder = protocol.upstream.decodeEvents(call, attempt.target.model);
+  const decode = ({ event }: SseBlock): readonly CanonicalEvent[] => (event ? decoder.push(event) : noEvents);
   for await (const chunk of response.body) {
-    if (!tally.complete) yield* counted(decodeBlocks(decoder, reader.push(chunk)), tally);
+    if (!tally.complete) yield* counted(reader.push(chunk), decode, tally);
   }
   if (tally.complete) return;
-  yield* counted(decodeBlocks(decoder, reader.end()), tally);
-  if (!tally.complete) yield* counted(decoder.end(), tally);
+  yield* counted(reader.end(), decode, tally);
+  if (!tally.complete) yield* counted([decoder.end()], asDecoded, tally);
 }
 
-function* decodeBlocks(decoder: EventDecoder, blocks: readonly SseBlock[]): Generator<CanonicalEvent> {
-  for (const { event } of blocks) if (event) yield* decoder.push(event);
-}
+const noEvents: readonly CanonicalEvent[] = [];
+const asDecoded = (events: readonly CanonicalEvent[]): readonly CanonicalEvent[] => events;
 
 async function* repliedEvents(protocol: Protocol, exchange: Routed, response: UpstreamResponse, tally: Tally): AsyncGenerator<readonly CanonicalEvent[]> {
   // Handed on and not awaited: this generator would hold the text for as long as it runs.
-  yield* counted(await readText(response).then((text) => decodeReply(protocol, exchange, text)), tally);
+  yield* counted([await readText(response).then((text) => decodeReply(protocol, exchange, text))], asDecoded, tally);
 }
 
 /** Events as they are read, if there are any; nothing comes after a reply's end. What stops the reading is thrown behind those before it. */
-function* counted(events: Iterable<CanonicalEvent>, tally: Tally): Generator<readonly CanonicalEvent[]> {
+function* counted<Source>(sources: readonly Source[], decode: (source: Source) => readonly CanonicalEvent[], tally: Tally): Generator<readonly CanonicalEvent[]> {
   const batch: CanonicalEvent[] = [];
   try {
-    for (const event of events) {
-      tally.read(event);
-      batch.push(event);
-      if (tally.complete) break;
+    for (const source of sources) {
+      for (const event of decode(source)) {
+        tally.read(event);
+        batch.push(event);
+        if (tally.complete) return;
+      }
     }
   } finally {
     if (batch.length > 0) yield batch;

@@ -15,6 +15,8 @@ export interface SseBlock {
 /** Two line ends in a row, each of them LF, CR or CRLF as the standard has it. */
 const blankLine = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r(?!\n))/g;
 const longestBlankLine = 4;
+/** What is pending is looked through again with each chunk up to this length, and beyond it only where they meet. */
+const shortPending = 4096;
 /** One event may hold a whole image in base64; what is longer is no event. */
 const longestBlock = 64 * 1024 * 1024;
 
@@ -25,30 +27,40 @@ export class SseReader {
   #pending = '';
   /** The end of what is pending: asking the whole for it would copy a long line again with each of its chunks. */
   #seam = '';
+  /** Whether there was a carriage return: most vendors send none, and their blank lines are quickly found. */
+  #returns = false;
 
   /** Passed bytes as they arrive, cut anywhere; answers the blocks that are whole now. Throws on an endless line. */
   push(chunk: Uint8Array): SseBlock[] {
     const more = this.#decoder.decode(chunk, { stream: true });
-    const seam = this.#seam + more;
-    blankLine.lastIndex = 0;
-    if (!blankLine.test(seam)) return this.#wait(more, seam);
+    this.#returns ||= more.includes('\r');
+    if (this.#pending.length > shortPending && this.#blankLineEnd(this.#seam + more, 0) < 0) return this.#wait(more);
     const scanned = Math.max(0, this.#pending.length - longestBlankLine);
     const text = this.#pending + more;
     const blocks: SseBlock[] = [];
     let from = 0;
-    blankLine.lastIndex = scanned;
-    for (let match = blankLine.exec(text); match; match = blankLine.exec(text)) {
-      blocks.push(this.#read(text.slice(from, blankLine.lastIndex)));
-      from = blankLine.lastIndex;
+    for (let end = this.#blankLineEnd(text, scanned); end >= 0; end = this.#blankLineEnd(text, end)) {
+      blocks.push(this.#read(text.slice(from, end)));
+      from = end;
     }
     this.#pending = '';
-    const rest = text.slice(from);
-    return this.#wait(rest, rest, blocks);
+    this.#seam = '';
+    return this.#wait(from === 0 ? text : text.slice(from), blocks);
   }
 
-  #wait(more: string, seam: string, blocks: SseBlock[] = []): SseBlock[] {
+  /** Where the first blank line from there on ends; below zero where there is none. */
+  #blankLineEnd(text: string, from: number): number {
+    if (!this.#returns) {
+      const at = text.indexOf('\n\n', from);
+      return at < 0 ? at : at + 2;
+    }
+    blankLine.lastIndex = from;
+    return blankLine.test(text) ? blankLine.lastIndex : -1;
+  }
+
+  #wait(more: string, blocks: SseBlock[] = []): SseBlock[] {
     this.#pending += more;
-    this.#seam = seam.slice(-longestBlankLine);
+    this.#seam = (this.#seam + more.slice(-longestBlankLine)).slice(-longestBlankLine);
     if (this.#pending.length > longestBlock) throw new GatewayError('upstream_failed', 'The provider sent an event longer than the gateway accepts.');
     return blocks;
   }
@@ -63,10 +75,22 @@ export class SseReader {
   }
 
   #read(raw: string): SseBlock {
+    const plain = this.#returns ? undefined : plainEvent(raw);
+    if (plain) return { raw, event: plain };
     this.#parser.feed(raw);
     const message = this.#messages.pop();
     return { raw, event: message && { event: message.event, data: message.data } };
   }
+}
+
+const [nameField, dataField] = ['event: ', 'data: '] as const;
+
+/** The event of a block that is one line of data, with a name before it or not, and nothing else: so most are. */
+function plainEvent(raw: string): WireEvent | undefined {
+  const nameEnd = raw.startsWith(nameField) ? raw.indexOf('\n') : -1;
+  const from = nameEnd + 1;
+  if (nameEnd === nameField.length || !raw.startsWith(dataField, from) || raw.indexOf('\n', from) !== raw.length - 2) return undefined;
+  return { event: nameEnd < 0 ? undefined : raw.slice(nameField.length, nameEnd), data: raw.slice(from + dataField.length, -2) };
 }
 
 /** One event as a frame: its data on one line, its name before it where it has one. */

@@ -4,6 +4,8 @@ import { frame, SseReader } from '../../core/sse.ts';
 
 const streams: Record<string, string> = {
   'line feeds': 'data: {"a":"é€😀"}\n\n: a comment\n\ndata: two\ndata: lines\n\nevent: ping\ndata: {}\n\ndata: [DONE]\n\n',
+  'a name before its data, and lines of another order': 'event: a\ndata: 1\n\ndata: 2\nevent: b\n\nevent: \ndata: 3\n\nid: 4\ndata:4\n\n',
+  'both kinds of line ends': 'data: 1\n\ndata: 2\r\n\r\ndata: 3\n\n',
   'carriage returns and line feeds': 'data: {"a":1}\r\n\r\ndata: {"b":2}\r\n\r\n',
   'carriage returns alone': 'data: {"a":1}\r\rdata: {"b":2}\r\r',
 };
@@ -43,6 +45,15 @@ describe('reading a stream', () => {
       { event: undefined, data: 'two\nlines' },
       { event: 'ping', data: '{}' },
       { event: undefined, data: '[DONE]' },
+    ]);
+  });
+
+  it('reads a name that comes behind its data, one that is empty, and fields it has no use for', () => {
+    expect(readIn(streams['a name before its data, and lines of another order'] ?? '', []).events).toEqual([
+      { event: 'a', data: '1' },
+      { event: 'b', data: '2' },
+      { event: undefined, data: '3' },
+      { event: undefined, data: '4' },
     ]);
   });
 

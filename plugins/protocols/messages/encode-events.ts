@@ -19,6 +19,8 @@ export class StreamEncoder implements EventEncoder {
 
   push(event: CanonicalEvent): string {
     if (event.type === 'error') return encodeStreamError(new GatewayError('upstream_failed', event.message));
-    return this.#events.push(event).map(frame).join('');
+    let frames = '';
+    for (const each of this.#events.push(event)) frames += frame(each);
+    return frames;
   }
 }
