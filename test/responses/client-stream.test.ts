@@ -219,12 +219,20 @@ describe('how a response ends', () => {
   ] as const)('%s is %s', (unified, status, details) => {
     const events = stream([start, ...block(0, 'text', 'a'), { type: 'finish', candidate: 0, reason: { unified, raw: 'x' } }, { type: 'response-end' }]);
     expect(events.at(-1)).toMatchObject({ type: `response.${status}`, response: { status, incomplete_details: details } });
-    expect(last(events)['output']).toMatchObject([{ status: status === 'incomplete' ? 'incomplete' : 'completed' }]);
+    expect(last(events)['output']).toMatchObject([{ status: status === 'completed' ? 'completed' : 'incomplete' }]);
   });
 
-  it('a call that was cut is no completed one', () => {
-    const events = stream([start, ...called(0, ['{"a":']), { type: 'finish', candidate: 0, reason: { unified: 'length', raw: 'max_tokens' } }, { type: 'response-end' }]);
-    expect(last(events)['output']).toMatchObject([{ type: 'function_call', status: 'incomplete', arguments: '{"a":' }]);
+  it('a call that was cut is no completed one, and those before it are', () => {
+    const events = stream([start, ...called(0, ['{}']), ...called(1, ['{"a":']), { type: 'finish', candidate: 0, reason: { unified: 'length', raw: 'max_tokens' } }, { type: 'response-end' }]);
+    const calls = [{ type: 'function_call', status: 'completed', arguments: '{}' }, { type: 'function_call', status: 'incomplete', arguments: '{"a":' }];
+    expect(last(events)['output']).toMatchObject(calls);
+    expect(events.filter(({ type }) => type === 'response.output_item.done').map(({ item }) => item)).toMatchObject(calls);
+  });
+
+  it('a call behind which the reply broke off is not told as done', () => {
+    const told = types(stream([start, ...called(0, ['{}']), { type: 'error', message: 'It broke.' }]));
+    expect(told).toContain('function_call_arguments.done');
+    expect(told).not.toContain('output_item.done');
   });
 
   it('a model that broke off is told by its own word for it', () => {

@@ -31,6 +31,8 @@ export class OutputItems {
   #message: OutputMessage | undefined;
   #code: { readonly start: Event<'block-start'>; readonly text: string; readonly opaque: readonly Opaque[] } | undefined;
   #told: ItemEvent[] = [];
+  /** The latest call, all of which was heard: whether it was cut short, the next event tells. */
+  #heard: OpenCall | undefined;
   #calls = false;
   #refusal = false;
   #reason: Event<'finish'>['reason'] = { unified: 'stop', raw: 'completed' };
@@ -57,6 +59,7 @@ export class OutputItems {
       this.#context.lost?.(`candidates[${event.candidate}]`, 'responses has one answer to a call');
       return this.#told;
     }
+    if (event.type !== 'finish') this.#tellHeard('completed');
     if (event.type === 'block-delta') this.#grow(event);
     else if (event.type === 'block-start') this.#start(event);
     else if (event.type === 'block-end') this.#end(event);
@@ -71,12 +74,14 @@ export class OutputItems {
     this.#told = [];
     for (const block of this.#blocks.keys()) this.#end({ type: 'block-end', candidate: 0, block });
     this.#tellCode();
-    const { status } = this.ending;
-    this.#endMessage(status === 'incomplete' ? 'incomplete' : 'completed');
-    const last = this.#output.at(-1);
-    // A call that was cut must not be taken for one to run.
-    if (status === 'incomplete' && last && 'call_id' in last && 'name' in last) this.#output[this.#output.length - 1] = { ...last, status };
+    this.#tellHeard(this.#lastStatus);
+    this.#endMessage(this.#lastStatus);
     return this.#told;
+  }
+
+  /** What the item is that was at work when the reply ended. */
+  get #lastStatus(): 'incomplete' | 'completed' {
+    return this.ending.status === 'completed' ? 'completed' : 'incomplete';
   }
 
   #tell(type: string, fields: Fields): void {
@@ -254,9 +259,19 @@ export class OutputItems {
       this.#sealApart(opaque, owner, call.start.block);
       this.#tellCall(call);
     }
+    this.#tellHeard('completed');
     this.#tell(call.event('done'), call.whole);
-    if (call.index !== undefined) this.#done(call.index, call.shown('completed', call.text));
-    if (late) this.#sealApart(opaque, owner);
+    this.#heard = call;
+    if (!late || opaque.length === 0) return;
+    this.#tellHeard('completed');
+    this.#sealApart(opaque, owner);
+  }
+
+  /** A call that was cut must not be taken for one to run: agents run each as soon as it is done. */
+  #tellHeard(status: 'incomplete' | 'completed'): void {
+    const call = this.#heard;
+    this.#heard = undefined;
+    if (call?.index !== undefined) this.#done(call.index, call.shown(status, call.text));
   }
 
   /** Sealed state in items of its own. */
@@ -297,6 +312,7 @@ export class OutputItems {
 
   #finish(event: Event<'finish'>): void {
     this.#reason = event.reason;
+    this.#tellHeard(this.#lastStatus);
     loseForeign(this.#context, event, protocolName);
   }
 
