@@ -102,6 +102,7 @@ export default defineConfig({
     openapi(),
     // Limits nothing until a limit is named: rateLimits({ perKey: { requests: 60, tokens: 200_000, parallel: 10 } }).
     rateLimits(),
+    // Pictures by their addresses, for vendors that take bytes alone: fetchImages() of plugins/operations/fetch-images.ts, where you want it.
     // Turns new calls away before the gateway is of no use to anyone.
     overload(),
     // The operators' door, at the next port unless another is named.

@@ -56,6 +56,8 @@ const capabilitiesSchema = z.strictObject({
     .default({ style: 'none' }),
   /** Where the model makes pictures. */
   image: imageSchema.optional(),
+  /** Whether its vendor fetches an image of a prompt by its address; others take the bytes alone. */
+  imageUrls: z.boolean().default(true),
   /** The most tokens one image of a prompt can count as; a reservation has to hold whatever the vendor makes of it. */
   imageTokens: z.int().positive().default(4000),
 });

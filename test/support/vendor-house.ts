@@ -1,4 +1,5 @@
 /** A gateway with the real providers before the strict vendors, every client family's SDK at it, and money to spend. */
+import type { ConfigInput } from '../../core/config.ts';
 import { apiKeyHeader } from '../../plugins/auth/api-key-header.ts';
 import { bearer } from '../../plugins/auth/bearer.ts';
 import { googleApiKey } from '../../plugins/auth/google-api-key.ts';
@@ -19,6 +20,7 @@ import { startVendors, type JournalEntry, type Vendors } from './vendor/index.ts
 export interface VendorHouse {
   readonly gateway: TestGateway;
   readonly vendors: Vendors;
+  readonly key: string;
   readonly clients: Readonly<Record<Wire, Client>>;
   /** What the vendors were asked, in the order it came. */
   journal(): readonly JournalEntry[];
@@ -32,7 +34,8 @@ export function wireOf({ received: { path } }: JournalEntry): Wire {
   return path.startsWith('/v1/messages') ? 'messages' : 'generate-content';
 }
 
-export async function openVendorHouse(): Promise<VendorHouse> {
+/** `plugins`: beside the usual ones. */
+export async function openVendorHouse(plugins: ConfigInput['plugins'] = []): Promise<VendorHouse> {
   const vendors = await startVendors();
   const at = ({ key, url }: { readonly key: string; readonly url: string }): { apiKey: string; baseUrl: string } => ({ apiKey: key, baseUrl: url });
   const gateway = await startGateway({
@@ -40,7 +43,7 @@ export async function openVendorHouse(): Promise<VendorHouse> {
       bearer(), apiKeyHeader(), googleApiKey(),
       chatCompletions(), responses(), messages(), generateContent(),
       openai(at(vendors.openai)), deepseek(at(vendors.deepseek)), anthropic(at(vendors.anthropic)), google(at(vendors.google)),
-      balance({ firstCredit: '0' }),
+      balance({ firstCredit: '0' }), ...plugins,
     ],
   });
   const made: unknown = await gateway.verb('keys create', [], { account: 'tester', credit: '1000' });
@@ -48,7 +51,7 @@ export async function openVendorHouse(): Promise<VendorHouse> {
   const all = [vendors.openai, vendors.deepseek, vendors.anthropic, vendors.google];
   return {
     gateway,
-    vendors,
+    vendors, key,
     clients: sdkClients(gateway.url, key),
     journal: () => all.flatMap(({ journal }) => journal).toSorted((one, other) => one.received.receivedAt - other.received.receivedAt),
     async close() {

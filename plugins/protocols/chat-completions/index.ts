@@ -38,6 +38,7 @@ const fieldNames = {
   serviceTier: 'service_tier',
   cacheKey: 'prompt_cache_key',
   '.cache': 'prompt_cache_breakpoint',
+  '.source': 'image_url.url',
   '.detail': 'image_url.detail',
   '.filename': 'file.filename',
   '.schema': 'function.parameters',

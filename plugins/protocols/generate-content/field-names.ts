@@ -26,6 +26,7 @@ export const fieldNames: Readonly<Record<string, string>> = {
   '.schema': 'parametersJsonSchema',
   '.arguments': 'functionCall.args',
   '.isError': 'functionResponse.response.error',
+  '.source': 'fileData.fileUri',
   '.detail': 'mediaResolution',
   '.opaque': 'thoughtSignature',
 };

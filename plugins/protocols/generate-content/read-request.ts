@@ -9,6 +9,7 @@ import { badField, checkWire } from '../../shared/wire-check.ts';
 import { decodeRequest } from './decode-request.ts';
 import { isSearch } from './decode-tools.ts';
 import { checksSignatures } from './encoding.ts';
+import { typeOfUrl } from './media.ts';
 import { readSpelling, toldPath } from './spelling.ts';
 import { countWire, requestWire, type WireContent, type WirePart, type WireRequest } from './wire.ts';
 
@@ -155,7 +156,7 @@ function sizeOf({ contents, systemInstruction }: WireRequest, text: string): Inp
   let mediaBytes = 0;
   let base64 = 0;
   const add = ({ inlineData, fileData }: Pick<WirePart, 'inlineData' | 'fileData'>): void => {
-    const type = inlineData?.mimeType ?? fileData?.mimeType ?? '';
+    const type = inlineData?.mimeType ?? fileData?.mimeType ?? typeOfUrl(fileData?.fileUri ?? '') ?? '';
     const length = inlineData?.data.length ?? 0;
     base64 += length;
     if (/^image\//i.test(type)) images += 1;

@@ -28,6 +28,7 @@ const fieldNames = {
   user: 'metadata.user_id',
   serviceTier: 'service_tier',
   '.cache': 'cache_control',
+  '.source': 'source.url',
   '.schema': 'input_schema',
   '.arguments': 'input',
   '.isError': 'is_error',

@@ -16,33 +16,36 @@ export function encodeMedia(block: MediaBlock, path: string, encoding: Encoding)
 }
 
 /** Where a source is the same for images and documents. */
-function plainSource(block: MediaBlock, path: string, own: boolean): Fields | undefined {
+function plainSource(block: MediaBlock, path: string, { own, model }: Encoding): Fields | undefined {
   const { source } = block;
   if (source.type === 'file') {
     if (source.vendor === nativeVendor) return { type: 'file', file_id: source.id };
     return refuseFile(block, path, source.vendor);
   }
   if (source.type !== 'url') return undefined;
+  if (block.kind === 'image' && !model.capabilities.imageUrls) return refusePart(block, path, 'The provider of this model fetches no images; send the image itself as base64.');
   if (own || /^https:/i.test(source.url)) return { type: 'url', url: source.url };
   return refusePart(block, path, 'The provider of this model fetches https addresses only; send the content itself as base64.');
 }
 
-function imageSource(block: MediaBlock, path: string, { own, lose }: Encoding): Fields {
+function imageSource(block: MediaBlock, path: string, encoding: Encoding): Fields {
+  const { own, lose } = encoding;
   const { source, mediaType, detail } = block;
   if (detail !== undefined && detail !== 'auto') lose(`${path}.detail`, 'messages has no image detail');
-  const plain = plainSource(block, path, own);
+  const plain = plainSource(block, path, encoding);
   if (plain) return plain;
   if (source.type !== 'base64') return refusePart(block, path, 'An image cannot be sent as text.');
   return { type: 'base64', media_type: own ? mediaType : fitPicture(block, source.data, path), data: source.data };
 }
 
-function encodeDocument(block: MediaBlock, path: string, { own }: Encoding): Fields {
+function encodeDocument(block: MediaBlock, path: string, encoding: Encoding): Fields {
+  const { own } = encoding;
   const { source, title, context, filename } = block;
   const [form, ...words] = bag.form(block);
   if (form === 'search-result') return { type: 'search_result', title, content: words.map(asText) };
   if (form === 'content' && source.type === 'text') return { type: 'document', source: { type: 'content', content: source.text }, title, context };
   if (form === 'contents') return { type: 'document', source: { type: 'content', content: words.map(asText) }, title, context };
-  return { type: 'document', source: plainSource(block, path, own) ?? documentSource(block, path), title: title ?? (own ? undefined : filename), context };
+  return { type: 'document', source: plainSource(block, path, encoding) ?? documentSource(block, path), title: title ?? (own ? undefined : filename), context };
 }
 
 function asText(text: string): Fields {

@@ -32,6 +32,7 @@ const fieldNames = {
   '.cache': 'prompt_cache_breakpoint',
   // What a message says of itself is remembered on its first part.
   '.item': '..',
+  '.source': 'image_url',
   '.schema': 'parameters',
   '.opaque': 'encrypted_content',
 };

@@ -1,0 +1,151 @@
+/**
+ * Pictures that a caller names by their address, fetched for vendors that take nothing but the bytes. The caller
+ * chooses what the gateway connects to, so it is off unless it is listed, keeps to the public network, and has limits
+ * on all of it. Vendors that fetch by themselves are left to it.
+ */
+import { bulkhead, BulkheadRejectedError } from 'cockatiel';
+import { z } from 'zod';
+import { definePlugin, GatewayError, type CanonicalRequest, type Routed } from '../../core/index.ts';
+import { fetchPicture, orAborted, Unfetched, type Picture } from './fetch-images/fetch.ts';
+import { picturesIn, withPictures, type Named } from './fetch-images/pictures.ts';
+import { reachOf } from './fetch-images/reach.ts';
+
+const types = ['image/png', 'image/jpeg', 'image/webp', 'image/gif'] as const;
+const megabyte = 1024 * 1024;
+
+const options = z.strictObject({
+  /** The only hosts pictures are fetched from: `images.example.com`, or `*.example.com` for all below; any public one unless given. */
+  hosts: z.array(z.string().min(1).toLowerCase()).min(1).optional(),
+  /** Hosts of your own that may have private addresses; they need not stand in `hosts`. */
+  privateHosts: z.array(z.string().min(1).toLowerCase()).default([]),
+  /** Providers that are given the bytes whatever is known of them: servers of your own without a way out, say. */
+  providers: z.array(z.string().min(1)).default(['ollama']),
+  /** Whether pictures are also fetched without TLS. */
+  http: z.boolean().default(false),
+  ports: z.array(z.int().min(1).max(65_535)).min(1).default([80, 443]),
+  /** Bytes of one picture at most. */
+  maxBytes: z.int().positive().default(10 * megabyte),
+  /** Addresses in one call at most. */
+  maxImages: z.int().positive().default(20),
+  maxRedirects: z.int().min(0).max(10).default(3),
+  /** Seconds for one picture, its redirects and the wait for its turn included. */
+  timeout: z.number().positive().default(10).transform((value) => value * 1000),
+  /** Pictures that are fetched at one time. */
+  parallel: z.int().positive().default(16),
+  /** Bytes of fetched pictures that the calls which run hold together. */
+  heldBytes: z.int().positive().default(256 * megabyte),
+  types: z.array(z.enum(types)).min(1).default([...types]),
+});
+
+type Options = z.output<typeof options>;
+
+/** Wires whose vendors take a picture of another's client by its bytes: Google fetches what it may, and the images protocol has no place for an address. */
+const bytesAlone = new Set(['generate-content', 'images']);
+
+function needsBytes({ protocol, attempt: { target } }: Routed, providers: readonly string[]): boolean {
+  if (!target.model.capabilities.imageUrls || providers.includes(target.provider.name)) return true;
+  return protocol !== target.protocol && bytesAlone.has(target.protocol.name);
+}
+
+/** What can only be said in its own protocol goes on as it is. */
+function namesPictures({ canonical }: Routed): boolean {
+  try {
+    return picturesIn(canonical()).length > 0;
+  } catch {
+    return false;
+  }
+}
+
+/** What one call has fetched: another attempt does not fetch it again. */
+interface Fetched {
+  held: number;
+  /** Stops what still comes when the call is over. */
+  readonly over: AbortController;
+  readonly pictures: Map<string, Promise<Picture>>;
+}
+
+class Fetching {
+  readonly #options: Options;
+  readonly #reach: ReturnType<typeof reachOf>;
+  readonly #turns: ReturnType<typeof bulkhead>;
+  readonly #calls = new Map<string, Fetched>();
+  #held = 0;
+
+  constructor(wanted: Options) {
+    this.#options = wanted;
+    this.#reach = reachOf(wanted.hosts, wanted.privateHosts);
+    this.#turns = bulkhead(wanted.parallel, wanted.parallel * 8);
+  }
+
+  /** The request with its pictures. Throws a refusal that names the first that could not be had. */
+  async fill(request: CanonicalRequest, exchange: Routed): Promise<CanonicalRequest> {
+    const named = picturesIn(request);
+    const { maxImages } = this.#options;
+    const extra = named[maxImages];
+    if (extra) throw refusal(exchange, extra, `is one more than the ${maxImages} that are fetched for one call`);
+    const pictures = await orAborted(Promise.all(named.map((each) => this.#one(each, exchange))), exchange.signal);
+    return withPictures(request, new Map(named.flatMap(({ url }, index) => (pictures[index] ? [[url, pictures[index]]] : []))));
+  }
+
+  /** Its pictures are let go of with the call. */
+  forget(id: string): void {
+    const call = this.#calls.get(id);
+    if (!call) return;
+    this.#calls.delete(id);
+    this.#held -= call.held;
+    call.over.abort();
+  }
+
+  async #one(named: Named, exchange: Routed): Promise<Picture> {
+    const call = this.#calls.get(exchange.id) ?? { held: 0, over: new AbortController(), pictures: new Map<string, Promise<Picture>>() };
+    this.#calls.set(exchange.id, call);
+    const fetching = call.pictures.get(named.url) ?? this.#fetch(named.url, call);
+    call.pictures.set(named.url, fetching);
+    try {
+      return await fetching;
+    } catch (error) {
+      if (error instanceof Unfetched) throw refusal(exchange, named, error.message);
+      throw error;
+    }
+  }
+
+  async #fetch(url: string, call: Fetched): Promise<Picture> {
+    const late = AbortSignal.timeout(this.#options.timeout);
+    const signal = AbortSignal.any([late, call.over.signal]);
+    const took = (bytes: number): void => {
+      signal.throwIfAborted();
+      if (this.#held + bytes > this.#options.heldBytes) throw tooMuch();
+      this.#held += bytes;
+      call.held += bytes;
+    };
+    try {
+      return await orAborted(this.#turns.execute(() => fetchPicture(url, this.#options, this.#reach, signal, took), signal), signal);
+    } catch (error) {
+      if (error instanceof BulkheadRejectedError) throw tooMuch();
+      if (late.aborted && !(error instanceof Unfetched)) throw new Unfetched(`did not come within ${this.#options.timeout / 1000} seconds`);
+      throw error;
+    }
+  }
+}
+
+function tooMuch(): GatewayError {
+  return new GatewayError('overloaded', 'The gateway fetches as many pictures as it can at the moment; try again soon, or send the picture itself as base64.', { retryAfter: 2 });
+}
+
+/** Another target may fetch it by itself, so that this is the word of the last one only. */
+function refusal({ protocol }: Routed, { at }: Named, why: string): GatewayError {
+  const field = protocol.client.fieldNames['.source'];
+  const param = at !== undefined && field !== undefined ? `${at}.${field}` : at;
+  return new GatewayError('unsupported_parameter', `The picture${param === undefined ? '' : ` of "${param}"`} ${why}. Send the picture itself as base64.`, { param });
+}
+
+export const fetchImages = definePlugin({
+  name: 'fetch-images',
+  options,
+  apply({ hooks }, wanted) {
+    const fetching = new Fetching(wanted);
+    const when = (exchange: Routed): boolean => exchange.call.size.images > 0 && needsBytes(exchange, wanted.providers) && namesPictures(exchange);
+    hooks.transformRequest.tapPromise({ name: 'fetch-images', when }, (request, exchange) => fetching.fill(request, exchange));
+    hooks.observe.tap('fetch-images', ({ exchange }) => void fetching.forget(exchange.id));
+  },
+});

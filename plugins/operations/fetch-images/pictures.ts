@@ -1,0 +1,38 @@
+/** The pictures of a request that stand there by an address, and the same request with the pictures themselves. */
+import type { Block, CanonicalRequest } from '../../../core/index.ts';
+import type { Picture } from './fetch.ts';
+
+type MediaBlock = Extract<Block, { type: 'media' }>;
+
+/** A picture by its address, as it stands in a request. */
+export interface Named {
+  readonly url: string;
+  /** Where the client wrote it. */
+  readonly at: string | undefined;
+}
+
+/** Addresses of other kinds no web server answers. */
+function namedIn(block: Block): Named | undefined {
+  if (block.type !== 'media' || block.kind !== 'image' || block.source.type !== 'url' || !/^https?:/i.test(block.source.url)) return undefined;
+  return { url: block.source.url, at: block.at };
+}
+
+/** In the order they stand there, results of tools included. */
+export function picturesIn({ turns }: CanonicalRequest): Named[] {
+  const blocks = turns.flatMap((turn) => turn.blocks.flatMap((block): Block[] => (block.type === 'tool-result' ? block.content : [block])));
+  return blocks.flatMap((block) => namedIn(block) ?? []);
+}
+
+/** A new request, in which what was fetched stands for its address. */
+export function withPictures(request: CanonicalRequest, fetched: ReadonlyMap<string, Picture>): CanonicalRequest {
+  const filled = <Kind extends Block>(block: Kind): Kind | MediaBlock => {
+    const picture = fetched.get(namedIn(block)?.url ?? '');
+    if (!picture || block.type !== 'media') return block;
+    return { ...block, source: { type: 'base64', data: picture.data }, mediaType: picture.mediaType };
+  };
+  const turns = request.turns.map((turn) => ({
+    ...turn,
+    blocks: turn.blocks.map((block): Block => (block.type === 'tool-result' ? { ...block, content: block.content.map(filled) } : filled(block))),
+  }));
+  return { ...request, turns };
+}

@@ -1,0 +1,75 @@
+/** A web server on loopback with pictures, and with what is none: what it does stands in the path. */
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+
+/** A picture of one grey point. */
+export const png = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCB3UNq9AAAAABJRU5ErkJggg==', 'base64');
+export const jpeg = Buffer.from('ffd8ffe000104a46494600010100000100010000ffd9', 'hex');
+
+export interface PictureServer {
+  readonly origin: string;
+  readonly port: number;
+  /** Paths it was asked for, in order, and with which headers. */
+  readonly asked: { readonly path: string; readonly headers: IncomingMessage['headers'] }[];
+  openConnections(): number;
+  close(): Promise<void>;
+}
+
+function endless(response: ServerResponse, piece: Buffer): void {
+  const more = (): void => {
+    while (!response.destroyed && response.write(piece));
+    if (!response.destroyed) response.once('drain', more);
+  };
+  more();
+}
+
+const conducts: Readonly<Record<string, (response: ServerResponse, parameter: string) => void>> = {
+  '/picture.png': (response) => response.writeHead(200, { 'content-type': 'image/png', 'set-cookie': 'a=b' }).end(png),
+  '/unnamed': (response) => response.writeHead(200, { 'content-type': 'text/html' }).end(jpeg),
+  '/page': (response) => response.writeHead(200, { 'content-type': 'image/png' }).end(`<!doctype html>${' '.repeat(2000)}`),
+  '/short': (response) => response.writeHead(200, { 'content-type': 'image/png' }).end('x'),
+  '/empty': (response) => response.writeHead(200, { 'content-type': 'image/png' }).end(),
+  '/packed': (response) => response.writeHead(200, { 'content-type': 'image/png', 'content-encoding': 'gzip' }).end(png),
+  '/long': (response) => response.writeHead(200, { 'content-length': '999999999' }).write(png),
+  '/endless': (response) => endless(response.writeHead(200), Buffer.concat([png, Buffer.alloc(20_000)])),
+  '/endless-page': (response) => endless(response.writeHead(200), Buffer.alloc(20_000, 'x')),
+  '/slow': (response) => void response.writeHead(200).write(png.subarray(0, 20)),
+  '/silent': () => undefined,
+  '/cut': (response) => {
+    response.writeHead(200, { 'content-length': String(png.length) }).write(png.subarray(0, 30));
+    setTimeout(() => response.destroy(), 20);
+  },
+  '/gone': (response) => response.writeHead(404).end(png),
+  '/loop': (response) => response.writeHead(302, { location: '/loop' }).end(),
+  '/to': (response, parameter) => response.writeHead(302, { location: parameter, 'set-cookie': 'a=b' }).end(),
+  '/nowhere': (response) => response.writeHead(302).end(),
+};
+
+export async function startPictureServer(): Promise<PictureServer> {
+  const asked: { path: string; headers: IncomingMessage['headers'] }[] = [];
+  let open = 0;
+  const server = createServer((request, response) => {
+    const { url = '', headers } = request;
+    asked.push({ path: url, headers });
+    const [path = '', parameter = ''] = url.split('?');
+    conducts[path]?.(response, decodeURIComponent(parameter));
+  });
+  server.on('connection', (socket) => {
+    open += 1;
+    socket.on('close', () => (open -= 1)).on('error', () => undefined);
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const address = server.address();
+  const port = typeof address === 'object' && address ? address.port : 0;
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    port,
+    asked,
+    openConnections: () => open,
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
