@@ -1,25 +1,16 @@
 /** What the tests of this protocol know of its bodies: a model that takes one, and how one is to arrive there. */
-import { checkModel, type ClientCall, type Model, type ModelFacts } from '../../core/index.ts';
+import type { ClientCall, Model } from '../../core/index.ts';
 import { protocol } from '../../plugins/protocols/chat-completions/index.ts';
 import { isObject } from '../support/json.ts';
+import { modelFrom } from '../support/model-from.ts';
 
 /** A model that can do everything, but for what is said otherwise. */
-export function modelWith({ capabilities, ...facts }: Partial<ModelFacts> = {}): Model {
-  return checkModel({
-    id: 'openai/gpt-5.5',
-    upstream: 'gpt-5.5-upstream',
-    name: 'A model',
-    description: 'For tests.',
-    created: '2026-04-23',
-    contextLength: 200_000,
-    outputLimit: 32_000,
-    input: ['text', 'image', 'audio', 'pdf'],
-    output: ['text'],
-    free: true,
-    ...facts,
-    capabilities: { chatExtras: true, reasoning: { style: 'effort' }, outputLimitField: 'max_completion_tokens', ...capabilities },
-  });
-}
+export const modelWith = modelFrom({
+  id: 'openai/gpt-5.5',
+  upstream: 'gpt-5.5-upstream',
+  input: ['text', 'image', 'audio', 'pdf'],
+  capabilities: { chatExtras: true, reasoning: { style: 'effort' }, outputLimitField: 'max_completion_tokens' },
+});
 
 /** The model a body asks for, with the limit under the name the body uses, of a vendor that takes thoughts back: OpenAI itself has no field for them. */
 export function modelFor(body: unknown): Model {

@@ -1,8 +1,7 @@
 /** Vendors whose figures cannot be true, on each wire, whole and streamed: what the books say of such calls. */
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import type { Entry, Store } from '../../plugins/meters/balance/store.ts';
+import { openBooks } from '../support/books.ts';
 import { modelOf, streamedCall } from '../support/operated.ts';
 import { wires, type Wire } from '../support/replaying-vendor.ts';
 import { openVendorHouse, type VendorHouse } from '../support/vendor-house.ts';
@@ -12,9 +11,7 @@ let store: Store;
 let key: string;
 beforeAll(async () => {
   house = await openVendorHouse();
-  store = await openSqlite({ file: join(house.gateway.dataFolder, 'ledger.db') });
-  const made: unknown = await house.gateway.verb('keys create', [], { account: 'tester' });
-  key = typeof made === 'object' && made && 'key' in made ? String(made.key) : '';
+  ({ store, key } = await openBooks(house.gateway));
 });
 afterAll(async () => {
   await store.close();

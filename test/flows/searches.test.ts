@@ -1,8 +1,7 @@
 /** Searches that a vendor makes for a call and charges apart: reserved for before it is sent, in every family's words. */
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
+import { openBooks } from '../support/books.ts';
 import { openVendorHouse, type VendorHouse } from '../support/vendor-house.ts';
 
 let house: VendorHouse;
@@ -10,9 +9,7 @@ let store: Store;
 let key: string;
 beforeAll(async () => {
   house = await openVendorHouse();
-  store = await openSqlite({ file: join(house.gateway.dataFolder, 'ledger.db') });
-  const made: unknown = await house.gateway.verb('keys create', [], { account: 'tester' });
-  key = typeof made === 'object' && made && 'key' in made ? String(made.key) : '';
+  ({ store, key } = await openBooks(house.gateway));
 });
 afterAll(async () => {
   await store.close();

@@ -1,21 +1,7 @@
 /** Bodies and replies of any kind, for laws that hold of all of them. */
 import fc from 'fast-check';
 import type { CanonicalEvent } from '../../core/index.ts';
-
-const text = fc.string({ unit: 'binary', maxLength: 12 });
-const word = fc.string({ unit: fc.constantFrom(...'abcdefgh'), minLength: 1, maxLength: 6 });
-/** Fields nobody has heard of, in either spelling. */
-const unknown = fc.dictionary(fc.oneof(word.map((name) => `x_${name}`), word.map((name) => `x${name}`)), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 2 });
-
-function withUnknown(fields: fc.Arbitrary<object>): fc.Arbitrary<Record<string, unknown>> {
-  return fc.tuple(unknown, fields).map(([rest, known]) => ({ ...rest, ...known }));
-}
-
-/** An object each of whose members may be missing, or null. */
-function optional(members: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<Record<string, unknown>> {
-  const loose = Object.fromEntries(Object.entries(members).map(([name, value]) => [name, fc.option(value, { freq: 6 })]));
-  return fc.record(loose, { requiredKeys: [] });
-}
+import { optional, text, unknown, withUnknown, word } from '../support/arbitrary.ts';
 
 const standard = fc.uint8Array({ minLength: 1, maxLength: 12 }).map((bytes) => Buffer.from(bytes).toString('base64'));
 const base64 = fc.oneof(standard, standard.map((data) => data.replaceAll('+', '-').replaceAll('/', '_')), standard.map((data) => data.replace(/=+$/, '')));

@@ -1,26 +1,17 @@
 /** What the tests of this protocol know of its bodies: a model that takes one, and how one is to arrive there. */
-import { checkModel, type ClientCall, type Match, type Model, type ModelFacts } from '../../core/index.ts';
+import type { ClientCall, Match } from '../../core/index.ts';
 import { protocolAt } from '../../plugins/protocols/generate-content/index.ts';
+import { modelFrom } from '../support/model-from.ts';
 
 export const protocol = protocolAt('/beta');
 
 /** A Gemini that can do everything, but for what is said otherwise. */
-export function modelWith({ capabilities, ...facts }: Partial<ModelFacts> = {}): Model {
-  return checkModel({
-    id: 'google/gemini-3-pro',
-    upstream: 'gemini-3-pro-upstream',
-    name: 'A model',
-    description: 'For tests.',
-    created: '2026-04-23',
-    contextLength: 200_000,
-    outputLimit: 32_000,
-    input: ['text', 'image', 'audio', 'video', 'pdf'],
-    output: ['text'],
-    free: true,
-    ...facts,
-    capabilities: { reasoning: { style: 'level', efforts: ['low', 'medium', 'high'], canDisable: false }, hosted: ['web-search', 'code-execution'], ...capabilities },
-  });
-}
+export const modelWith = modelFrom({
+  id: 'google/gemini-3-pro',
+  upstream: 'gemini-3-pro-upstream',
+  input: ['text', 'image', 'audio', 'video', 'pdf'],
+  capabilities: { reasoning: { style: 'level', efforts: ['low', 'medium', 'high'], canDisable: false }, hosted: ['web-search', 'code-execution'] },
+});
 
 export const older = modelWith({ id: 'google/gemini-2.5-flash', upstream: 'gemini-2.5-flash', capabilities: { reasoning: { style: 'budget', budget: { min: 128, max: 24_576 }, canDisable: true } } });
 

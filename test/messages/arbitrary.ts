@@ -1,23 +1,10 @@
 /** Bodies and replies of any kind, for laws that hold of all of them. */
 import fc from 'fast-check';
 import type { CanonicalEvent } from '../../core/index.ts';
+import { optional, text, unknown, withUnknown, word } from '../support/arbitrary.ts';
 
-const text = fc.string({ unit: 'binary', maxLength: 12 });
 /** Text the vendor takes: more than space. */
 const words = fc.string({ unit: 'binary', minLength: 1, maxLength: 12 }).filter((said) => said.trim() !== '');
-const word = fc.string({ unit: fc.constantFrom(...'abcdefgh'), minLength: 1, maxLength: 6 });
-/** Fields nobody has heard of. */
-const unknown = fc.dictionary(word.map((name) => `x_${name}`), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 2 });
-
-function withUnknown(fields: fc.Arbitrary<object>): fc.Arbitrary<Record<string, unknown>> {
-  return fc.tuple(unknown, fields).map(([rest, known]) => ({ ...rest, ...known }));
-}
-
-/** An object each of whose members may be missing, or null. */
-function optional(members: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<Record<string, unknown>> {
-  const loose = Object.fromEntries(Object.entries(members).map(([name, value]) => [name, fc.option(value, { freq: 6 })]));
-  return fc.record(loose, { requiredKeys: [] });
-}
 
 function block(type: string, fields: Record<string, fc.Arbitrary<unknown>>, more: Record<string, fc.Arbitrary<unknown>> = {}): fc.Arbitrary<Record<string, unknown>> {
   return fc.tuple(withUnknown(fc.record(fields)), optional(more)).map(([known, loose]) => ({ ...known, ...loose, type }));

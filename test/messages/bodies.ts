@@ -1,28 +1,20 @@
 /** What the tests of this protocol know of its bodies: a model that takes one, and how one is to arrive there. */
-import { checkModel, requestSchema, type CanonicalRequest, type ClientCall, type Loss, type Model, type ModelFacts } from '../../core/index.ts';
+import { requestSchema, type CanonicalRequest, type ClientCall, type Loss, type Model } from '../../core/index.ts';
 import { protocolAt } from '../../plugins/protocols/messages/index.ts';
 import { isObject } from '../support/json.ts';
+import { modelFrom } from '../support/model-from.ts';
 
 export const protocol = protocolAt('/alpha');
 export const version = { 'anthropic-version': '2023-06-01' };
 
 /** A model that can do everything, but for what is said otherwise. */
-export function modelWith({ capabilities, ...facts }: Partial<ModelFacts> = {}): Model {
-  return checkModel({
-    id: 'anthropic/claude-test',
-    upstream: 'claude-test-upstream',
-    name: 'A model',
-    description: 'For tests.',
-    created: '2026-04-23',
-    contextLength: 200_000,
-    outputLimit: 64_000,
-    input: ['text', 'image', 'pdf'],
-    output: ['text'],
-    free: true,
-    ...facts,
-    capabilities: { midSystem: true, reasoning: { style: 'budget', budget: { min: 1024 } }, hosted: ['web-search', 'code-execution'], ...capabilities },
-  });
-}
+export const modelWith = modelFrom({
+  id: 'anthropic/claude-test',
+  upstream: 'claude-test-upstream',
+  outputLimit: 64_000,
+  input: ['text', 'image', 'pdf'],
+  capabilities: { midSystem: true, reasoning: { style: 'budget', budget: { min: 1024 } }, hosted: ['web-search', 'code-execution'] },
+});
 
 /** The model a body asks for, of the generation that thinks in the body's manner. */
 export function modelFor(body: unknown): Model {

@@ -1,25 +1,16 @@
 /** What the tests of this protocol know of its bodies: a model that takes one, and how one is to arrive there. */
-import { checkModel, type ClientCall, type Model, type ModelFacts } from '../../core/index.ts';
+import type { ClientCall, Model } from '../../core/index.ts';
 import { protocol } from '../../plugins/protocols/responses/index.ts';
 import { isObject } from '../support/json.ts';
+import { modelFrom } from '../support/model-from.ts';
 
 /** A model that can do everything, but for what is said otherwise. */
-export function modelWith({ capabilities, ...facts }: Partial<ModelFacts> = {}): Model {
-  return checkModel({
-    id: 'openai/gpt-5.5',
-    upstream: 'gpt-5.5-upstream',
-    name: 'A model',
-    description: 'For tests.',
-    created: '2026-04-23',
-    contextLength: 200_000,
-    outputLimit: 32_000,
-    input: ['text', 'image', 'audio', 'pdf'],
-    output: ['text'],
-    free: true,
-    ...facts,
-    capabilities: { reasoning: { style: 'effort' }, hosted: ['web-search', 'code-execution'], ...capabilities },
-  });
-}
+export const modelWith = modelFrom({
+  id: 'openai/gpt-5.5',
+  upstream: 'gpt-5.5-upstream',
+  input: ['text', 'image', 'audio', 'pdf'],
+  capabilities: { reasoning: { style: 'effort' }, hosted: ['web-search', 'code-execution'] },
+});
 
 /** The model a body asks for. */
 export function modelFor(body: unknown): Model {
