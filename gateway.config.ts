@@ -100,7 +100,7 @@ export default defineConfig({
     catalogue(),
     // /openapi.json for machines, /docs for people; loaded when somebody asks.
     openapi(),
-    // Limits nothing until a limit is named: rateLimits({ perKey: { requests: 60, tokens: 200_000, parallel: 10 } }).
+    // Limits no call until a limit is named, and strangers' looks at public pages to 100 a second: rateLimits({ perKey: { requests: 60, tokens: 200_000, parallel: 10 } }).
     rateLimits(),
     // Pictures by their addresses, for vendors that take bytes alone: fetchImages() of plugins/operations/fetch-images.ts, where you want it.
     // Turns new calls away before the gateway is of no use to anyone.

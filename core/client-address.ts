@@ -13,9 +13,9 @@ function bare(written: string): string | undefined {
 }
 
 /** `forwarded`: the header as it came; `remote`: who the connection is with; `proxies`: how many of one's own stand between. */
-export function clientAddress(forwarded: string | undefined, remote: string, proxies: number): string {
+export function clientAddress(forwarded: string | readonly string[] | undefined, remote: string, proxies: number): string {
   if (proxies === 0 || forwarded === undefined) return remote;
-  const entries = forwarded.split(',');
+  const entries = String(forwarded).split(',');
   // Fewer entries than proxies: the call came in behind some of them.
   return bare(entries[Math.max(0, entries.length - proxies)] ?? '') ?? remote;
 }

@@ -10,7 +10,7 @@ import { createDispatcher } from './dispatch.ts';
 import type { Examination } from './examination.ts';
 import { createHooks, type CoreHooks } from './hooks.ts';
 import { metrics, scrape } from './metrics.ts';
-import { namingPlugin, reasonOf, type ClientAddress, type Command, type Host, type Keyring, type Plugin, type Readiness, type Route } from './plugin.ts';
+import { namingPlugin, reasonOf, type ClientAddress, type Command, type Guard, type Host, type Keyring, type Plugin, type Readiness, type Route } from './plugin.ts';
 import type { Protocol } from './protocol.ts';
 import type { Provider } from './provider.ts';
 import { Registry } from './registry.ts';
@@ -28,6 +28,7 @@ export interface Core {
   readonly routes: Registry<Route>;
   readonly commands: Registry<Command>;
   readonly readiness: Registry<Readiness>;
+  readonly guards: Registry<Guard>;
   readonly catalog: Catalog;
   /** The calls it is answering. */
   readonly calls: Calls;
@@ -98,6 +99,7 @@ export function createGateway(config: Config, logger: Logger): Gateway {
   const routes = new Registry<Route>('route');
   const commands = new Registry<Command>('command');
   const readiness = new Registry<Readiness>('readiness check');
+  const guards = new Registry<Guard>('guard');
   const catalog = new Catalog();
   const resources = new Resources();
   const told: Told = { notes: [], examples: [], addresses: [], off: new Map(), files: new Set() };
@@ -107,7 +109,7 @@ export function createGateway(config: Config, logger: Logger): Gateway {
   const targetsFor = targetFinder(catalog, protocols);
 
   const core: Core = {
-    hooks, protocols, routes, commands, readiness, catalog, logger, targetsFor,
+    hooks, protocols, routes, commands, readiness, guards, catalog, logger, targetsFor,
     calls: new Calls(),
     bodies: new Bodies(config.server),
     uploadFolder: join(config.dataFolder, 'uploads'),
@@ -133,7 +135,7 @@ export function createGateway(config: Config, logger: Logger): Gateway {
     const pluginLogger = logger.child({ plugin: plugin.name });
     const host: Host = {
       hooks: tappable(hooks, pluginLogger),
-      plugins, protocols, providers, keyrings, routes, commands, readiness, examinations, catalog, metrics, scrape, workers,
+      plugins, protocols, providers, keyrings, routes, commands, readiness, guards, examinations, catalog, metrics, scrape, workers,
       running: core.calls,
       logger: pluginLogger,
       dataFolder: config.dataFolder,

@@ -89,6 +89,13 @@ export interface Readiness {
   fault(): string | undefined;
 }
 
+/** Whoever counts the looks at public pages, which nobody needs a key for, and may turn one away. */
+export interface Guard {
+  readonly name: string;
+  /** Passed the address of each client before its page is answered; throw to turn it away. */
+  admit(address: string): void;
+}
+
 /** Where clients of a protocol are pointed: the base address they are given, below the gateway's own. */
 export interface ClientAddress {
   readonly protocol: string;
@@ -138,6 +145,7 @@ export interface Host {
   readonly routes: Registry<Route>;
   readonly commands: Registry<Command>;
   readonly readiness: Registry<Readiness>;
+  readonly guards: Registry<Guard>;
   /** What `tollgate doctor` is to look at. */
   readonly examinations: Registry<Examination>;
   /** How many calls are being answered. */

@@ -186,8 +186,7 @@ class Arrival implements Received {
   }
 
   get address(): string {
-    const forwarded = this.headers['x-forwarded-for'];
-    return clientAddress(Array.isArray(forwarded) ? forwarded.join(',') : forwarded, this.#remote, this.#proxies);
+    return clientAddress(this.headers['x-forwarded-for'], this.#remote, this.#proxies);
   }
 
   get signal(): AbortSignal {
@@ -224,7 +223,7 @@ async function sendRoute(core: Core, route: Route, context: Koa.Context, params:
     reply = await answerRoute(core, route, context, params, id);
   } catch (error) {
     if (toGatewayError(error).code === 'internal') core.logger.error({ error, request: id, route: route.name }, 'a route failed');
-    reply = route.errors(error, id);
+    reply = withWait(route.errors(error, id), toGatewayError(error));
   }
   const { status, headers, body } = reply;
   const { res } = context;
@@ -250,8 +249,14 @@ function faultsOf({ calls, readiness }: Core): string[] {
 }
 
 function answerRoute(core: Core, route: Route, context: Koa.Context, params: Record<string, string>, id: string): Promise<RouteReply> {
-  if (route.access === 'public' && !withBody.has(context.method)) return route.handle(new PageRequest(context, params));
-  return answerCaller(core, route, context, params, id);
+  if (route.access !== 'public' || withBody.has(context.method)) return answerCaller(core, route, context, params, id);
+  for (const guard of core.guards.all()) guard.admit(clientAddress(context.req.headers['x-forwarded-for'], context.req.socket.remoteAddress ?? '', core.trustedProxies));
+  return route.handle(new PageRequest(context, params));
+}
+
+/** When to come again, where that is known, beside what the route says of it. */
+function withWait(reply: RouteReply, { details: { retryAfter } }: GatewayError): RouteReply {
+  return retryAfter === undefined ? reply : { ...reply, headers: { 'retry-after': String(retryAfter), ...reply.headers } };
 }
 
 async function answerCaller(core: Core, route: Route, context: Koa.Context, params: Record<string, string>, id: string): Promise<RouteReply> {

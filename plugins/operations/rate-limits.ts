@@ -1,6 +1,6 @@
 /**
- * How much each key and each account may call: requests and tokens within a window, and calls at one time. Nothing is
- * limited until a limit is named. Tokens are taken by an estimate when a call begins, and corrected by what it used.
+ * How much each key and each account may call: requests and tokens within a window, and calls at one time. No call is
+ * limited until a limit is named; looks at public pages, which take no key, are counted by address. Tokens are taken by an estimate when a call begins, and corrected by what it used.
  * All workers of a gateway count together, and with a PostgreSQL all that share it.
  */
 import { z } from 'zod';
@@ -8,6 +8,7 @@ import { definePlugin, type Host } from '../../core/index.ts';
 import { Gate } from './rate-limits/gate.ts';
 import { inMemory, openStore, type Store } from './rate-limits/store.ts';
 import { superviseLimits } from './rate-limits/supervised.ts';
+import { Visitors } from './rate-limits/visitors.ts';
 
 const limits = z.strictObject({
   /** Calls in a window. */
@@ -21,11 +22,15 @@ const limits = z.strictObject({
 const options = z.strictObject({
   perKey: limits.default({}),
   perAccount: limits.default({}),
+  /** Looks at public pages in a window, listings above all; 100 a second unless given. What calls from this machine itself is not counted. */
+  perAddress: z.strictObject({ requests: z.int().positive().optional() }).default({}),
   /** Seconds of the window. */
   window: z.int().positive().default(60),
   /** A PostgreSQL that counts for all gateways together; each counts for itself unless given. */
   postgres: z.string().refine((url) => /^postgres(ql)?:/.test(url) && URL.canParse(url), 'must be an address: postgres://user:password@host:5432/name').optional(),
 });
+
+const looksPerSecond = 100;
 
 function isLimited({ requests, tokens, parallel }: z.output<typeof limits>): boolean {
   return requests !== undefined || tokens !== undefined || parallel !== undefined;
@@ -52,6 +57,8 @@ export const rateLimits = definePlugin({
   name: 'rate-limits',
   options,
   apply(host, wanted) {
+    const visitors = new Visitors(wanted.perAddress.requests ?? looksPerSecond * wanted.window, wanted.window);
+    host.guards.add({ name: 'rate-limits', admit: (address) => visitors.admit(address) });
     if (isLimited(wanted.perKey) || isLimited(wanted.perAccount)) openGate(host, wanted);
   },
   supervise: (supervisor) => superviseLimits(supervisor, inMemory),

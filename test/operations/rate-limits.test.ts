@@ -3,8 +3,11 @@ import { Client } from 'pg';
 import { afterEach, describe, expect, inject, it } from 'vitest';
 import { definePlugin } from '../../core/index.ts';
 import { z } from 'zod';
+import { prometheus } from '../../plugins/operations/prometheus.ts';
+import { networkOf, Visitors } from '../../plugins/operations/rate-limits/visitors.ts';
 import { rateLimits } from '../../plugins/operations/rate-limits.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
+import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { createDatabase } from '../support/postgres.ts';
@@ -176,5 +179,66 @@ describe('through PostgreSQL', () => {
     await client.end();
     await database.drop();
     expect((await call(two)).status).toBe(200);
+  });
+});
+
+describe('public pages', () => {
+  async function look(url: string, address: string, path = '/v1/models'): Promise<Response> {
+    const response = await fetch(url + path, { headers: { 'x-forwarded-for': address } });
+    await response.clone().text();
+    return response;
+  }
+
+  async function open(limits: Parameters<typeof rateLimits>[0], trustedProxies = 1): Promise<string> {
+    vendor = await startScriptedVendor(well);
+    running.push(await startGateway({ server: { trustedProxies }, plugins: [anyKey(), chatCompletions(), messages(), generateContent(), station({ name: 'v', endpoints: {} }), prometheus(), rateLimits(limits)] }));
+    return running[0]?.url ?? '';
+  }
+
+  it('are shown to an address so many times in a window, in each family the last time with when to come again', async () => {
+    const url = await open({ perAddress: { requests: 3 } });
+    for (let count = 0; count < 3; count += 1) expect((await look(url, '203.0.113.7')).status).toBe(200);
+    const bodies = { '/v1/models': { error: { code: 'rate_limit_exceeded' } }, '/alpha/v1/models': { type: 'error', error: { type: 'rate_limit_error' } }, '/beta/v1beta/models': { error: { code: 429, status: 'RESOURCE_EXHAUSTED' } }, '/metrics': { error: expect.any(String) } };
+    for (const [path, body] of Object.entries(bodies)) {
+      const refused = await look(url, '203.0.113.7', path);
+      expect([refused.status, await refused.json()], path).toMatchObject([429, body]);
+      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(50);
+      expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(60);
+    }
+    expect((await look(url, '203.0.113.8')).status).toBe(200);
+    expect((await fetch(`${url}/healthz`, { headers: { 'x-forwarded-for': '203.0.113.7' } })).status).toBe(200);
+  });
+
+  it('are shown again when the window is over', async () => {
+    const url = await open({ perAddress: { requests: 1 }, window: 3 });
+    expect([(await look(url, '203.0.113.7')).status, (await look(url, '203.0.113.7')).status]).toEqual([200, 429]);
+    await expect.poll(async () => (await look(url, '203.0.113.7')).status, { timeout: 10_000 }).toBe(200);
+  });
+
+  it('are not shown more often to whoever writes an address of their own', async () => {
+    const url = await open({ perAddress: { requests: 1 } });
+    expect((await look(url, '203.0.113.7')).status).toBe(200);
+    for (const told of ['198.51.100.1, 203.0.113.7', '127.0.0.1, 203.0.113.7', '203.0.113.7:999', ', 203.0.113.7']) expect((await look(url, told)).status, told).toBe(429);
+  });
+
+  it('are shown without end to this machine, and limit no call', async () => {
+    const url = await open({ perAddress: { requests: 1 } }, 0);
+    for (let count = 0; count < 5; count += 1) expect((await look(url, '203.0.113.7')).status).toBe(200);
+  });
+});
+
+describe('an address', () => {
+  it.each([
+    ['203.0.113.7', '203.0.113.7'], ['::ffff:203.0.113.7', '203.0.113.7'], ['2001:db8:1:2:3:4:5:6', '20010db800010002/64'], ['2001:db8:1:2::9', '20010db800010002/64'], ['2001:db8:1:3::9', '20010db800010003/64'], ['2001:DB8::1', '20010db800000000/64'], ['', ''], ['no address:', 'no address:'],
+  ])('%s counts as %s', (address, network) => {
+    expect(networkOf(address)).toBe(network);
+  });
+
+  it('is forgotten when a hundred thousand others came after it: a crowd takes no memory', () => {
+    const visitors = new Visitors(1, 60);
+    visitors.admit('203.0.113.7');
+    expect(() => visitors.admit('203.0.113.7')).toThrow('may look 1 times in 60 seconds');
+    for (let count = 0; count < 100_000; count += 1) visitors.admit(`10.${count >> 16}.${(count >> 8) & 255}.${count & 255}`);
+    expect(() => visitors.admit('203.0.113.7')).not.toThrow();
   });
 });

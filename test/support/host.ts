@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { Registry as MetricsRegistry } from 'prom-client';
 import { Catalog } from '../../core/catalog.ts';
 import { createHooks, type CoreHooks } from '../../core/hooks.ts';
-import type { Command, Examination, Host, Keyring, Plugin, Readiness, Route, Workers } from '../../core/index.ts';
+import type { Command, Examination, Guard, Host, Keyring, Plugin, Readiness, Route, Workers } from '../../core/index.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import type { Provider } from '../../core/provider.ts';
 import { Registry } from '../../core/registry.ts';
@@ -36,6 +36,7 @@ export function hostWith(plugins: readonly Plugin[], metrics = new MetricsRegist
     routes: new Registry<Route>('route'),
     commands: new Registry<Command>('command'),
     readiness: new Registry<Readiness>('readiness check'),
+    guards: new Registry<Guard>('guard'),
     examinations: new Registry<Examination>('examination'),
     running: { count: 0 },
     scrape: () => metrics.metrics(),
