@@ -4,12 +4,18 @@ import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { migrations } from './migrations.ts';
 
+/**
+ * Kilobytes of the file that each connection keeps to itself. A call touches the ends of tables, since ids are in order of
+ * time; whatever room there is beyond that fills with every page that was ever written, and memory grows with the books.
+ */
+const cached = 4000;
+
 /** Throws where the file cannot be opened, is no database, or was written by a newer version. */
 export function openDatabase(file: string, busyTimeout: number): DatabaseSync {
   mkdirSync(dirname(file), { recursive: true });
   const database = new DatabaseSync(file, { timeout: busyTimeout, readBigInts: true });
   keepLog(database, performance.now() + busyTimeout);
-  database.exec('PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -32000; PRAGMA wal_autocheckpoint = 4000;');
+  database.exec(`PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -${cached}; PRAGMA wal_autocheckpoint = 4000;`);
   migrate(database);
   return database;
 }
