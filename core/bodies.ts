@@ -3,7 +3,18 @@
  * with its call to the end. One that is too long is refused before it is held.
  */
 import type { IncomingMessage } from 'node:http';
+import { totalmem } from 'node:os';
 import { GatewayError } from './errors.ts';
+
+/** Bytes of all bodies where there is memory enough. */
+const usual = 512 * 1024 * 1024;
+/** Of the memory, the part they may be: each is there several times while it is read and said anew for its vendor. */
+const part = 1 / 8;
+
+/** Bytes of all bodies where the configuration does not say; workers have each their own. A container's memory may be less than the machine's. */
+export function mostBodies({ bodyLimit, workers }: { readonly bodyLimit: number; readonly workers: number }, memory = Math.min(totalmem(), process.constrainedMemory() || Infinity)): number {
+  return Math.max(bodyLimit, Math.min(usual, Math.floor((memory * part) / workers)));
+}
 
 interface Limits {
   /** Bytes of one body. */

@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
+import { mostBodies } from './bodies.ts';
 import { mostConnections } from './descriptors.ts';
 import { faultsOf } from './options.ts';
 import { pluginInterface, reasonOf, type Plugin, type PluginEntry } from './plugin.ts';
@@ -20,8 +21,8 @@ export const settingsSchema = z.strictObject({
       port: z.int().min(0).max(65_535).default(8787),
       /** Bytes of a request body at most. */
       bodyLimit: z.int().positive().default(32 * 1024 * 1024),
-      /** Bytes of the bodies of all calls that run; who comes with more is told to come again. */
-      bodiesLimit: z.int().positive().default(512 * 1024 * 1024),
+      /** Bytes of the bodies of all calls that run; who comes with more is told to come again. Unless given, 512 MiB, or as many as the memory has room for. */
+      bodiesLimit: z.int().positive().optional(),
       /** Seconds that running calls are given to finish when the gateway stops. */
       drain: seconds(30),
       /** Connections open at once at most; more are turned away. Unless given, 20 000, or as many as the system's limit of open files has room for. */
@@ -31,7 +32,7 @@ export const settingsSchema = z.strictObject({
       /** Processes that share the port; several where one core is not enough. */
       workers: z.int().min(1).max(256).default(1),
     })
-    .refine(({ bodyLimit, bodiesLimit }) => bodyLimit <= bodiesLimit, 'bodiesLimit must not be smaller than bodyLimit')
+    .refine(({ bodyLimit, bodiesLimit = bodyLimit }) => bodyLimit <= bodiesLimit, 'bodiesLimit must not be smaller than bodyLimit')
     .prefault({}),
   /** Where the ledger and what else has to last is kept. */
   dataFolder: z.string().default('./data'),
@@ -63,7 +64,7 @@ export type ConfigInput = z.input<typeof settingsSchema>;
 export interface Config {
   /** Where it was read. */
   readonly file: string;
-  readonly server: z.output<typeof settingsSchema>['server'] & { readonly maxConnections: number };
+  readonly server: z.output<typeof settingsSchema>['server'] & { readonly maxConnections: number; readonly bodiesLimit: number };
   readonly dataFolder: string;
   readonly loss: 'report' | 'reject';
   /** Milliseconds. */
@@ -103,7 +104,8 @@ export function checkConfig(input: unknown, file: string): Config {
   if (repeated) throw new ConfigError(`${file}: the plugin "${repeated.name}" is listed twice`);
   const faults = present.flatMap((plugin) => interfaceFault(plugin) ?? []);
   if (faults.length > 0) throw new ConfigError(`${file}: ${faults.join('; ')}`);
-  const server = { ...settings.server, maxConnections: settings.server.maxConnections ?? mostConnections() };
+  const { maxConnections = mostConnections(), bodiesLimit = mostBodies(settings.server) } = settings.server;
+  const server = { ...settings.server, maxConnections, bodiesLimit };
   return { ...settings, server, file, dataFolder: resolve(settings.dataFolder), plugins: present };
 }
 
