@@ -48,8 +48,12 @@ function refuseUpgrade(socket: Duplex): void {
   socket.end(['HTTP/1.1 426 Upgrade Required', ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`), '', body].join('\r\n'));
 }
 
-export function urlOf(server: Server, host: string): string {
+/** Addresses that stand for all of the machine's, and what reaches them from there: not every system lets them be called. */
+const loopbacks = new Map([['0.0.0.0', '127.0.0.1'], ['::', '::1']]);
+
+export function urlOf(server: Server, listened: string): string {
   const bound = server.address();
+  const host = loopbacks.get(listened) ?? listened;
   return `http://${host.includes(':') ? `[${host}]` : host}:${typeof bound === 'object' && bound ? bound.port : ''}`;
 }
 
