@@ -161,7 +161,8 @@ function modelRenamer(paths: UpstreamSide['modelPaths'], id: string): BlockWrite
   let beginning: string | undefined;
   let renamed = '';
   return (raw, data) => {
-    if (beginning !== undefined && raw.startsWith(beginning)) return renamed + raw.slice(beginning.length);
+    // By a slice: V8 compares it by words, and what `startsWith` is passed by characters.
+    if (beginning !== undefined && raw.slice(0, beginning.length) === beginning) return renamed + raw.slice(beginning.length);
     if (!data?.startsWith('{') || !names.some((name) => data.includes(name))) return raw;
     const place = locateModel(data, paths);
     const offset = raw.indexOf(data);

@@ -1,6 +1,7 @@
 /** The chat-completions protocol: its client side, its upstream side, and the listing its clients look models up in. */
 import { z } from 'zod';
 import { definePlugin, type Protocol } from '../../../core/index.ts';
+import { AlikeEvents } from '../../shared/alike-events.ts';
 import { decodeError, encodeError } from '../../shared/openai-error.ts';
 import { openaiHeaders } from '../../shared/openai-fields.ts';
 import { protocolName } from './bag.ts';
@@ -64,7 +65,7 @@ export const protocol: Protocol = {
   upstream: {
     retarget,
     encodeRequest,
-    decodeEvents: (call) => new ReplyDecoder(call),
+    decodeEvents: (call) => new AlikeEvents(new ReplyDecoder(call)),
     decodeReply: (body, call) => new ReplyDecoder(call).whole(body),
     decodeError,
     modelPaths: [['model']],

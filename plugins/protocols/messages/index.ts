@@ -1,6 +1,7 @@
 /** The messages protocol: its client side, its upstream side, its token count, and the listing its clients look models up in. */
 import { z } from 'zod';
 import { definePlugin, type ClientHeaders, type Match, type Protocol } from '../../../core/index.ts';
+import { AlikeEvents } from '../../shared/alike-events.ts';
 import { protocolName } from './bag.ts';
 import { count } from './count.ts';
 import { ReplyDecoder } from './decode-events.ts';
@@ -69,7 +70,7 @@ export function protocolAt(mount: string): Protocol {
       headers: upstreamHeaders,
       retarget,
       encodeRequest,
-      decodeEvents: (call) => new ReplyDecoder(call),
+      decodeEvents: (call) => new AlikeEvents(new ReplyDecoder(call)),
       decodeReply: (body, call) => new ReplyDecoder(call).whole(body),
       decodeError,
       modelPaths: [['model'], ['message', 'model']],
