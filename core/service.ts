@@ -62,6 +62,7 @@ export async function serve(first: Config, logger: Logger): Promise<Service> {
 
   async function replace(): Promise<boolean> {
     try {
+      watcher.reading();
       const next = await loadConfig(config.file);
       const opened = await openGateway(next, logger);
       if (stopping) {

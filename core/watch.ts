@@ -18,6 +18,8 @@ function stateOf(file: string): string | undefined {
 export interface FileWatcher {
   /** From now on these files and no others. */
   watch(files: readonly string[]): void;
+  /** They are about to be read as they are: only what changes from now on is a change. */
+  reading(): void;
   close(): void;
 }
 
@@ -69,6 +71,9 @@ export function watchFiles(files: readonly string[], onChange: () => void, logge
   follow(files);
   return {
     watch: follow,
+    reading() {
+      for (const file of states.keys()) states.set(file, stateOf(file));
+    },
     close() {
       clearTimeout(timer);
       follow([]);

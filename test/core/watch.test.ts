@@ -1,0 +1,29 @@
+/** Files that are watched, on a disk. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pino } from 'pino';
+import { afterAll, describe, expect, it } from 'vitest';
+import { watchFiles } from '../../core/watch.ts';
+import { until } from '../support/operated.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'tollgate-watch-'));
+const file = join(folder, 'gateway.config.ts');
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe('a file that is watched', () => {
+  it('has changed where it was written since it was read, and not where it is read anyway', async () => {
+    writeFileSync(file, 'first');
+    let changes = 0;
+    const watcher = watchFiles([file], () => (changes += 1), pino({ level: 'silent' }));
+    writeFileSync(file, 'the second');
+    watcher.reading();
+    // Several times as long as it waits for quiet.
+    await sleep(500);
+    expect(changes).toBe(0);
+    writeFileSync(file, 'and the third');
+    await until(() => changes === 1);
+    watcher.close();
+  });
+});
