@@ -1,5 +1,6 @@
 /** What a gateway that runs by itself has in memory, and whether it grows. */
 import { readFileSync } from 'node:fs';
+import { z } from 'zod';
 import type { RunningGateway } from './process.ts';
 
 export const megabyte = 1024 * 1024;
@@ -12,33 +13,54 @@ export function memoryOf({ child: { pid = 0 } }: RunningGateway): number {
 /** To be given to the gateway that is to be asked for its heap: the port of its debugger is any free one. */
 export const askable = { NODE_OPTIONS: '--inspect-port=0' };
 
-/** Opens the debugger of a process. The answer collects what is garbage, and gives the bytes that are left. */
-export async function openHeap(gateway: RunningGateway): Promise<{ left(): Promise<number>; close(): void }> {
+export interface Heap {
+  /** Collects what is garbage, in its threads too; answers the bytes that are left to the main one. */
+  left(): Promise<number>;
+  close(): void;
+}
+
+const told = z.object({ id: z.number().optional(), method: z.string().optional(), params: z.looseObject({ sessionId: z.string().optional() }).optional(), result: z.looseObject({}).optional() });
+const evaluated = z.object({ result: z.object({ value: z.number() }) });
+
+/** Opens the debugger of a process, and by it those of its threads. */
+export async function openHeap(gateway: RunningGateway): Promise<Heap> {
   gateway.child.kill('SIGUSR1');
   let address: string | undefined;
   while ((address = /Debugger listening on (\S+)/.exec(gateway.printed())?.[1]) === undefined) await new Promise((resolve) => setTimeout(resolve, 50));
   const socket = new WebSocket(address);
   await new Promise((resolve) => socket.addEventListener('open', resolve));
+  const waiting = new Map<number, (result: unknown) => void>();
+  /** Each with what is called when it answers, or ends. */
+  const threads = new Map<string, () => void>();
   let asked = 0;
-  function ask(method: string, params: object = {}): Promise<string> {
+  socket.addEventListener('message', ({ data }) => {
+    const { id, method, params, result } = told.parse(JSON.parse(String(data)));
+    if (id !== undefined) waiting.get(id)?.(result);
+    const thread = params?.sessionId;
+    if (thread === undefined) return;
+    if (method === 'NodeWorker.attachedToWorker') threads.set(thread, () => undefined);
+    else threads.get(thread)?.();
+    if (method === 'NodeWorker.detachedFromWorker') threads.delete(thread);
+  });
+  function ask(method: string, params: object = {}): Promise<unknown> {
     asked += 1;
     const id = asked;
-    const answered = new Promise<string>((resolve) => {
-      const listen = ({ data }: MessageEvent): void => {
-        if (!String(data).startsWith(`{"id":${id},`)) return;
-        socket.removeEventListener('message', listen);
-        resolve(String(data));
-      };
-      socket.addEventListener('message', listen);
-    });
     socket.send(JSON.stringify({ id, method, params }));
-    return answered;
+    return new Promise((resolve) => void waiting.set(id, resolve));
   }
+  const collect = { id: 1, method: 'HeapProfiler.collectGarbage' };
+  async function collectIn(sessionId: string): Promise<void> {
+    const answered = new Promise<void>((resolve) => void threads.set(sessionId, resolve));
+    await ask('NodeWorker.sendMessageToWorker', { sessionId, message: JSON.stringify(collect) });
+    await answered;
+  }
+  await ask('NodeWorker.enable', { waitForDebuggerOnStart: false });
   return {
     async left() {
-      await ask('HeapProfiler.collectGarbage');
-      const told = await ask('Runtime.evaluate', { expression: '(({ heapUsed, external }) => heapUsed + external)(process.memoryUsage())', returnByValue: true });
-      return Number(/"value":(\d+)/.exec(told)?.[1]);
+      await Promise.all([...threads.keys()].map(collectIn));
+      await ask(collect.method);
+      const answer = await ask('Runtime.evaluate', { expression: '(({ heapUsed, external }) => heapUsed + external)(process.memoryUsage())', returnByValue: true });
+      return evaluated.parse(answer).result.value;
     },
     close: () => socket.close(),
   };
