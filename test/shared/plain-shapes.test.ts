@@ -19,6 +19,7 @@ describe('a schema with a short way', () => {
 });
 
 const said = { role: 'user', content: 'Hello' };
+const call = { id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } };
 
 describe('what is almost plain is read field by field', () => {
   it.each([
@@ -28,6 +29,14 @@ describe('what is almost plain is read field by field', () => {
     ['messages[1].tool_call_id', { role: 'tool', content: 'a', tool_call_id: 5 }],
     ['messages[1].tool_call_id', { role: 'tool', content: 'a', name: 'b' }],
     ['messages[1].name', { role: 'function', content: 'a' }],
+    ['messages[1].content', { role: 'assistant', content: 5, tool_calls: [call] }],
+    ['messages[1].tool_calls', { role: 'assistant', content: null, tool_calls: [] }],
+    ['messages[1].tool_calls[0].id', { role: 'assistant', content: null, tool_calls: [{ ...call, id: 1 }] }],
+    ['messages[1].tool_calls[1].type', { role: 'assistant', content: null, tool_calls: [call, { ...call, type: 'other' }] }],
+    ['messages[1].tool_calls[0].function', { id: 'a', role: 'assistant', content: null, tool_calls: [{ ...call, function: 'f' }] }],
+    ['messages[1].tool_calls[0].function.name', { role: 'assistant', content: 'a', tool_calls: [{ ...call, function: { name: 1, arguments: '' } }] }],
+    ['messages[1].tool_calls[0].function.arguments', { role: 'assistant', content: 'a', tool_calls: [{ ...call, function: { name: 'f', arguments: {} } }] }],
+    ['messages[1].tool_calls[0].extra_content', { role: 'assistant', content: 'a', tool_calls: [{ ...call, extra_content: 1 }] }],
   ])('as a message of chat-completions: %s', (param, message) => {
     const body = { model: 'a/b', messages: [said, message] };
     expect(() => readChat(body, JSON.stringify(body))).toThrow(expect.objectContaining({ details: expect.objectContaining({ param }) }));

@@ -69,11 +69,20 @@ const functionMessage = z.looseObject({ role: z.literal('function'), content: z.
 
 const message = z.discriminatedUnion('role', [systemMessage, userMessage, assistantMessage, toolMessage, functionMessage]);
 
-/** Whether a message is a text and nothing else, be it a tool's. */
+/** Whether a call is of a function and has nothing beside it. */
+function isPlainCall(call: unknown): boolean {
+  if (!isObject(call) || typeof call['id'] !== 'string' || call['type'] !== 'function') return false;
+  const { function: called } = call;
+  return Object.keys(call).length === 3 && isObject(called) && typeof called['name'] === 'string' && typeof called['arguments'] === 'string' && Object.keys(called).length === 2;
+}
+
+/** Whether a message is a text and nothing else, be it a tool's, or plain calls with a text or none. */
 function isPlainMessage(value: unknown): boolean {
-  if (!isObject(value) || typeof value['content'] !== 'string') return false;
-  const { role } = value;
+  if (!isObject(value)) return false;
+  const { role, content, tool_calls: calls } = value;
   const fields = Object.keys(value).length;
+  if (role === 'assistant' && fields === 3) return (typeof content === 'string' || content === null) && Array.isArray(calls) && calls.length > 0 && calls.every(isPlainCall);
+  if (typeof content !== 'string') return false;
   if (role === 'tool') return fields === 3 && typeof value['tool_call_id'] === 'string';
   return fields === 2 && (role === 'user' || role === 'assistant' || role === 'system' || role === 'developer');
 }
