@@ -23,6 +23,8 @@ const isClone = import.meta.url.endsWith('.ts');
 /** A published package has it beside its `core` as well: as text that nothing runs. */
 const template = new URL('../gateway.config.ts', import.meta.url);
 const folder = '/plugins/providers/';
+/** How its verbs are called by whoever has neither put on their path. */
+const command = isClone ? 'npm run --silent tollgate --' : 'npx tollgate';
 
 /** Types are stripped from a clone's files alone; what of JavaScript is a module, the name or the package has to say. */
 function usualName(): string {
@@ -85,5 +87,5 @@ export async function writeFirstConfig(logger: Logger, { force = false }: { read
 
 export function writtenText({ file, on, off }: Written): string {
   const missing = Object.entries(off).map(([name, remedy]) => `  ${name}: ${remedy}`);
-  return [`Wrote ${file}.`, `Providers in it: ${on.join(', ')}.`, ...(missing.length > 0 ? ['No key was found for these; they stand in it as comments:', ...missing] : []), 'Next: tollgate check, tollgate doctor, tollgate start.'].join('\n');
+  return [`Wrote ${file}.`, `Providers in it: ${on.join(', ')}.`, ...(missing.length > 0 ? ['No key was found for these; they stand in it as comments:', ...missing] : []), `Next: ${['check', 'doctor', 'start'].map((verb) => `${command} ${verb}`).join(', ')}.`].join('\n');
 }

@@ -48,7 +48,7 @@ describe('init', () => {
 
   it('says what it found, and what to do next', async () => {
     const { output } = await runVerb(['init'], { MISTRAL_API_KEY: 'any' }, emptyFolder());
-    expect(output).toMatch(/^Wrote .*gateway\.config\.ts\.\nProviders in it: demo, mistral\.\n[\s\S]* {2}openai: set OPENAI_API_KEY\n[\s\S]*tollgate start/);
+    expect(output).toMatch(/^Wrote .*gateway\.config\.ts\.\nProviders in it: demo, mistral\.\n[\s\S]* {2}openai: set OPENAI_API_KEY\n[\s\S]*tollgate -- start/);
   });
 
   it('replaces a file only when it is told to', async () => {
