@@ -4,14 +4,21 @@
  * call. It has to be asked for before anything else is loaded, and in JavaScript: a single file whose types were to
  * be stripped at every start would bring the stripper into memory.
  */
-import { constants, enableCompileCache } from 'node:module';
+import * as loader from 'node:module';
 import { setFlagsFromString } from 'node:v8';
+
+// An older one would stop at the first import it does not know, and not say why: until it is told, none is asked for by name.
+const least = 24;
+if (Number.parseInt(process.versions.node, 10) < least) {
+  process.stderr.write(`tollgate: it needs Node ${least} or later, and this is ${process.version} (${process.execPath})\n`);
+  process.exit(1);
+}
 
 // What runs often while files are loaded never runs again: to optimise it would bring V8's compilers into memory, 11 MB
 // of a process that may have nothing to do for hours. The command line turns them on when there is work.
 for (const flag of ['--no-opt', '--no-maglev']) setFlagsFromString(flag);
 
-const { status, directory } = enableCompileCache();
+const { status, directory } = loader.enableCompileCache();
 // Threads of this process look for the folder in their environment.
-if (directory && status !== constants.compileCacheStatus.FAILED) process.env['NODE_COMPILE_CACHE'] ??= directory;
+if (directory && status !== loader.constants.compileCacheStatus.FAILED) process.env['NODE_COMPILE_CACHE'] ??= directory;
 await import('./command-line.ts');

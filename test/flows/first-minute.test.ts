@@ -28,6 +28,14 @@ function emptyFolder(): Copy {
 const writtenSchema = z.object({ file: z.string(), on: z.array(z.string()), off: z.record(z.string(), z.string()) });
 const diagnosisSchema = z.object({ ok: z.boolean(), findings: z.array(z.object({ subject: z.string(), state: z.enum(['well', 'note', 'fault']), told: z.string(), remedy: z.string().optional() })) });
 
+describe('a Node that is too old', () => {
+  it('is told of, and nothing else happens', async () => {
+    const older = 'Object.defineProperty(process,"versions",{value:{...process.versions,node:"20.20.2"}})';
+    const { code, output, errors } = await runVerb(['check'], { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(older)}` });
+    expect([code, output, errors]).toEqual([1, '', expect.stringMatching(/^tollgate: it needs Node 24 or later, and this is v\S+ \(.*node\)\n$/)]);
+  });
+});
+
 describe('init', () => {
   it('writes a configuration of the providers whose keys are there, which is right and serves', async () => {
     const copy = emptyFolder();
