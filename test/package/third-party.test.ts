@@ -181,6 +181,8 @@ describe('the installed package', () => {
     expect(brought.length).toBeGreaterThan(50);
     expect(brought.length).toBeLessThanOrEqual(160);
     expect(brought.filter(([, { hasInstallScript }]) => hasInstallScript)).toEqual([]);
+    const { scripts } = JSON.parse(readFileSync(join(app, 'node_modules/tollgate/package.json'), 'utf8'));
+    expect(Object.keys(scripts).filter((name) => /^(pre|post)?(install|prepare)$/.test(name))).toEqual([]);
     const [tarball = ''] = globSync('tollgate-*.tgz', { cwd: folder });
     expect(readFileSync(join(folder, tarball)).length).toBeLessThan(1_000_000);
     expect(globSync('node_modules/tollgate/**/*.test.*', { cwd: app })).toEqual([]);
