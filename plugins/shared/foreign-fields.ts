@@ -2,7 +2,7 @@
  * What a request holds of its own protocol's and another wire has no word for: told as lost, member by member, and
  * refused where an answer without it would be worthless.
  */
-import { GatewayError, type CanonicalRequest, type Loss } from '../../core/index.ts';
+import { GatewayError, type Block, type CanonicalRequest, type Loss } from '../../core/index.ts';
 import { isObject, type Sides } from './vendor-bag.ts';
 
 /** Objects that their protocols read in part: what the bag holds of them is the rest. */
@@ -35,6 +35,10 @@ function* membersOf(path: string, name: string, value: unknown): Generator<strin
   for (const [inner, member] of Object.entries(value)) yield* membersOf(`${path}.${inner}`, inner, member);
 }
 
+function holdsFields(block: Block): boolean {
+  return block.vendor !== undefined || (block.type === 'tool-result' && block.content.some(({ vendor }) => vendor));
+}
+
 /**
  * Every vendor field of a request that is not `protocol`'s own, as a loss, but for the fields of the request itself that
  * were `said` nevertheless. Throws `unsupported_parameter` where what is missing is state the vendor keeps.
@@ -56,13 +60,14 @@ export function foreignFields(request: CanonicalRequest, protocol: string, said:
   look(request.toolChoice, 'toolChoice');
   if (request.format?.type === 'schema') look(request.format, 'format');
   for (const [index, tool] of request.tools?.entries() ?? []) look(tool, `tools[${index}]`);
-  for (const [index, turn] of request.turns.entries()) {
-    if (turn.vendor) look(turn, `turns[${index}]`, turn.role === 'assistant' ? aboutThoughts : undefined);
-    for (const [position, block] of turn.blocks.entries()) {
-      const path = (): string => `turns[${index}].blocks[${position}]`;
-      if (block.vendor) look(block, path(), block.type === 'reasoning' ? aboutThoughts : undefined);
+  for (const [index, { role, vendor, blocks }] of request.turns.entries()) {
+    if (vendor) look({ vendor }, `turns[${index}]`, role === 'assistant' ? aboutThoughts : undefined);
+    // Most of a long conversation has none.
+    if (!blocks.some(holdsFields)) continue;
+    for (const [position, block] of blocks.entries()) {
+      if (block.vendor) look(block, `turns[${index}].blocks[${position}]`, block.type === 'reasoning' ? aboutThoughts : undefined);
       if (block.type !== 'tool-result') continue;
-      for (const [part, content] of block.content.entries()) if (content.vendor) look(content, `${path()}.content[${part}]`);
+      for (const [part, content] of block.content.entries()) if (content.vendor) look(content, `turns[${index}].blocks[${position}].content[${part}]`);
     }
   }
   return losses;

@@ -20,11 +20,11 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The members not in `known`, and those that are null: unset, and yet what the client wrote. */
-export function leftover(wire: object, known: ReadonlySet<string>): Record<string, unknown> {
-  const isLeft = ([name, value]: [string, unknown]): boolean => value === null || !known.has(name);
-  const members: [string, unknown][] = Object.entries(wire);
-  return members.some(isLeft) ? Object.fromEntries(members.filter(isLeft)) : {};
+/** The members not in `known`, and those that are null: unset, and yet what the client wrote. Mostly there are none. */
+export function leftover(wire: object, known: ReadonlySet<string>): Fields {
+  let rest: Record<string, unknown> | undefined;
+  if (isObject(wire)) for (const name in wire) if (wire[name] === null || !known.has(name)) (rest ??= {})[name] = wire[name];
+  return rest ?? nothing;
 }
 
 /** `fields` as one member, unless there are none. */
@@ -59,7 +59,7 @@ export function bagOf(protocol: string): Bag {
   return {
     keep(fields, form = plainly) {
       const sides: Sides = {};
-      if (Object.keys(fields).length > 0) sides.vendor = { [protocol]: { ...fields } };
+      if (fields !== nothing && Object.keys(fields).length > 0) sides.vendor = { [protocol]: { ...fields } };
       if (form.length > 0) sides.form = { [protocol]: [...form] };
       return sides;
     },

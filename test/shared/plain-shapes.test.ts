@@ -51,10 +51,24 @@ describe('what is almost plain is read field by field', () => {
     ['tool_use_id', { type: 'tool_result', tool_use_id: '', content: 'a' }],
     ['tool_use_id', { type: 'tool_result', is_error: true, content: 'a' }],
     ['content', { type: 'tool_result', tool_use_id: 'a', content: 1 }],
+    ['is_error', { type: 'tool_result', tool_use_id: 'a', content: 'b', is_error: 'no' }],
+    ['content[0].text', { type: 'tool_result', tool_use_id: 'a', content: [{ type: 'text', text: 1 }] }],
+    ['content[1].cache_control.type', { type: 'tool_result', tool_use_id: 'a', content: [{ type: 'text', text: 'b' }, { type: 'text', text: 'c', cache_control: { type: 'd' } }] }],
   ])('as a block of messages: %s', (field, block) => {
     const body = { model: 'a/b', max_tokens: 5, messages: [{ role: 'user', content: [block] }] };
     const read = (): unknown => readMessages(body, JSON.stringify(body), { operation: 'generate' }, { 'anthropic-version': '2023-06-01' });
     expect(read).toThrow(expect.objectContaining({ details: expect.objectContaining({ param: `messages[0].content[0].${field}` }) }));
+  });
+
+  it.each([
+    ['messages[1].role', { role: 'clerk', content: [{ type: 'text', text: 'a' }] }],
+    ['messages[1].content', { role: 'user', content: 5 }],
+    ['messages[1].content', { role: 'user' }],
+    ['messages[1].content[1].text', { role: 'user', content: [{ type: 'text', text: 'a' }, { type: 'text' }] }],
+  ])('as a message of messages: %s', (param, message) => {
+    const body = { model: 'a/b', max_tokens: 5, messages: [said, message] };
+    const read = (): unknown => readMessages(body, JSON.stringify(body), { operation: 'generate' }, { 'anthropic-version': '2023-06-01' });
+    expect(read).toThrow(expect.objectContaining({ details: expect.objectContaining({ param }) }));
   });
 
   it.each([

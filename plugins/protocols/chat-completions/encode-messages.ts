@@ -34,10 +34,20 @@ export function encodeMessages(asked: readonly Turn[], encoding: Encoding): Fiel
     shown = [];
   };
   for (const [index, turn] of turns.entries()) {
+    const text = onlyText(turn);
+    if (text) {
+      showMedia();
+      messages.push({ role: roleOf(turn, encoding), content: text });
+      continue;
+    }
     const placed = turn.blocks.map((block, position): Placed => ({ block, path: `turns[${index}].blocks[${position}]` }));
-    const others = placed.filter(({ block }) => block.type !== 'tool-result');
-    for (const { block, path } of placed) {
-      if (block.type !== 'tool-result') continue;
+    const others: Placed[] = [];
+    for (const each of placed) {
+      const { block, path } = each;
+      if (block.type !== 'tool-result') {
+        others.push(each);
+        continue;
+      }
       const { message, media } = encodeResult(turn, block, path, encoding, files);
       messages.push(message);
       shown.push(...media);
@@ -52,6 +62,14 @@ export function encodeMessages(asked: readonly Turn[], encoding: Encoding): Fiel
   }
   showMedia();
   return messages;
+}
+
+/** The text of a turn that is nothing else, as most of a long conversation are. */
+function onlyText(turn: Turn): string | undefined {
+  const { blocks, name, vendor } = turn;
+  const [block] = blocks;
+  if (blocks.length !== 1 || block?.type !== 'text' || name !== undefined || vendor || bag.form(turn).length > 0) return undefined;
+  return block.opaque || block.cache || block.vendor ? undefined : block.text;
 }
 
 function saysNothing({ content, tool_calls: calls, refusal, audio, images }: Fields): boolean {
@@ -89,7 +107,7 @@ function encodeResult(turn: Turn, result: ToolResult, path: string, encoding: En
 function roleOf({ role }: Turn, { extras }: Encoding): string {
   // Most vendors know no developer; they read the system's words alike.
   if (role === 'developer') return extras ? 'developer' : 'system';
-  return role === 'system' ? 'system' : 'user';
+  return role === 'system' || role === 'assistant' ? role : 'user';
 }
 
 function encodeSpoken(turn: Turn, placed: readonly Placed[], encoding: Encoding): Fields {

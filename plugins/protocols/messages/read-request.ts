@@ -130,20 +130,22 @@ function checkTypes({ messages, tools }: WireRequest): void {
     if (isFunctionTool(tool) || vendorToolType.test(tool.type)) continue;
     throw badField(`tools[${index}].type`, `is "${tool.type.slice(0, 60)}"`, '"custom", or the type of one of the vendor\'s tools');
   }
-  for (const [index, { content }] of messages.entries()) {
-    if (typeof content !== 'string') checkBlocks(content, () => `messages[${index}].content`);
-  }
+  const index = messages.findIndex(({ content }) => typeof content !== 'string' && content.some(isStrange));
+  const content = messages[index]?.content;
+  if (content !== undefined && typeof content !== 'string') throw strangeBlock(content, `messages[${index}].content`);
 }
 
-/** Where the blocks stand is asked only of what is wrong. */
-function checkBlocks(blocks: readonly (WireBlock | WireResultContent)[], path: () => string): void {
-  for (const [index, block] of blocks.entries()) {
-    if (!isKnownBlock(block)) {
-      if (!vendorBlock.test(block.type)) throw badField(`${path()}[${index}].type`, `is "${block.type.slice(0, 60)}"`, blockTypes);
-    } else if (block.type === 'tool_result' && Array.isArray(block.content)) {
-      checkBlocks(block.content, () => `${path()}[${index}].content`);
-    }
-  }
+function isStrange(block: WireBlock | WireResultContent): boolean {
+  if (!isKnownBlock(block)) return !vendorBlock.test(block.type);
+  return block.type === 'tool_result' && Array.isArray(block.content) && block.content.some(isStrange);
+}
+
+/** Passed blocks of which one is strange, and where they stand. */
+function strangeBlock(blocks: readonly (WireBlock | WireResultContent)[], path: string): GatewayError {
+  const index = blocks.findIndex(isStrange);
+  const block = blocks[index];
+  if (block && isKnownBlock(block) && block.type === 'tool_result' && Array.isArray(block.content)) return strangeBlock(block.content, `${path}[${index}].content`);
+  return badField(`${path}[${index}].type`, `is "${String(block?.type).slice(0, 60)}"`, blockTypes);
 }
 
 function searchesOf(tool: WireTool): number {

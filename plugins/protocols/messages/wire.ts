@@ -73,16 +73,31 @@ function isWord(value: unknown): boolean {
   return typeof value === 'string' && value !== '';
 }
 
+function isPlainText(block: unknown): boolean {
+  return isObject(block) && block['type'] === 'text' && typeof block['text'] === 'string' && Object.keys(block).length === 2;
+}
+
 /** Whether a block is a text, a call or its result in text, and nothing else. */
 function isPlainBlock(value: unknown): boolean {
   if (!isObject(value)) return false;
   const fields = Object.keys(value).length;
   if (value['type'] === 'text') return fields === 2 && typeof value['text'] === 'string';
   if (value['type'] === 'tool_use') return fields === 4 && isWord(value['id']) && isWord(value['name']) && isObject(value['input']);
-  return value['type'] === 'tool_result' && fields === 3 && isWord(value['tool_use_id']) && typeof value['content'] === 'string';
+  if (value['type'] !== 'tool_result' || !isWord(value['tool_use_id']) || fields !== (typeof value['is_error'] === 'boolean' ? 4 : 3)) return false;
+  const { content } = value;
+  return typeof content === 'string' || (Array.isArray(content) && content.every(isPlainText));
 }
 
 const content = z.union([z.string(), z.array(orPlain(z.union([knownBlock, otherBlock]), isPlainBlock))], 'a string, or an array of content blocks');
+const message = z.looseObject({ role: z.enum(['user', 'assistant', 'system']), content });
+
+/** Whether a message holds nothing but plain blocks, or is one text. */
+function isPlainMessage(value: unknown): boolean {
+  if (!isObject(value) || Object.keys(value).length !== 2) return false;
+  const { role, content: said } = value;
+  if (role !== 'user' && role !== 'assistant' && role !== 'system') return false;
+  return typeof said === 'string' || (Array.isArray(said) && said.every(isPlainBlock));
+}
 
 const nameRule = 'a name of at most 128 letters, digits, underscores and dashes';
 const functionTool = z.looseObject({
@@ -124,7 +139,7 @@ const limit = 'a whole number of tokens';
 
 const fields = {
   model: z.string(modelId).regex(/^[^/]+\/.+$/s, modelId),
-  messages: z.array(z.looseObject({ role: z.enum(['user', 'assistant', 'system']), content })).min(1),
+  messages: z.array(orPlain(message, isPlainMessage)).min(1),
   system: z.union([z.string(), z.array(z.discriminatedUnion('type', [text]))], 'a string, or an array of text blocks').nullish(),
   stream: z.boolean().nullish(),
   temperature: between(0, 1).nullish(),
