@@ -120,6 +120,8 @@ export function configFile(): string {
 /** What kept a file from being loaded, and where in it, if it could not even be read as a program. */
 function loadFault(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
+  // "npm init" writes a package.json by which it is none.
+  if (error instanceof SyntaxError && /outside a module/.test(error.message)) return 'it is read as CommonJS and has to be a module: write "type": "module" into the package.json above it, or name it .mts or .mjs';
   const line = error instanceof SyntaxError ? /^\S+?:(\d+)\n/.exec(error.stack ?? '')?.[1] : undefined;
   return line === undefined ? reasonOf(error) : `line ${line}: ${error.message}`;
 }

@@ -1,5 +1,5 @@
 /** A wrong option, of any plugin and however deep, is told with the file, the plugin, the option, and what there is instead. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -105,6 +105,19 @@ describe('a configuration that cannot be loaded', () => {
     expect(errors).toMatch(told);
     expect(errors).toContain(`tollgate: ${file}: `);
     expect([code, errors.split('\n').length]).toEqual([1, 2]);
+  });
+
+  it.each(['gateway.config.ts', 'gateway.config.js'])('says how to make %s a module where its package is none', async (name) => {
+    const place = join(folder, 'commonjs');
+    mkdirSync(place, { recursive: true });
+    writeFileSync(join(place, 'package.json'), '{"type":"commonjs"}');
+    const file = join(place, name);
+    writeFileSync(file, "import { defineConfig } from 'tollgate';\nexport default defineConfig({ plugins: [] });\n");
+    const { code, errors } = await runVerb(['check'], { TOLLGATE_CONFIG: file });
+    expect([code, errors]).toEqual([1, expect.stringContaining(`tollgate: ${file}: it is read as CommonJS and has to be a module: write "type": "module"`)]);
+    const renamed = file.replace(/\.(.s)$/, '.m$1');
+    renameSync(file, renamed);
+    expect((await runVerb(['check'], { TOLLGATE_CONFIG: renamed })).code).toBe(0);
   });
 
   it('is told of with how to make one where there is none', async () => {
