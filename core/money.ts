@@ -138,7 +138,7 @@ function addPart(lines: CostLine[], kind: string, count: number | undefined, rat
 }
 
 /** The exact sum of what every kind costs, rounded once. */
-export function sumOf(lines: readonly CostLine[]): Nano {
+function sumOf(lines: readonly CostLine[]): Nano {
   let millionths = 0n;
   for (const { units, rate, per } of lines) millionths += units * rate * (million / per);
   return roundMillionths(millionths);

@@ -8,7 +8,7 @@ import { priceRecord } from './prices.ts';
 import type { Consumption, Progress, Settled, Settlement, Store } from './store.ts';
 
 /** What was used and what it comes to, as the ledger keeps it. */
-export function consumptionOf({ usage }: Charge, { model, provider, price }: Target, attempts: number): Consumption {
+function consumptionOf({ usage }: Charge, { model, provider, price }: Target, attempts: number): Consumption {
   return {
     model: model.id,
     provider: provider.name,

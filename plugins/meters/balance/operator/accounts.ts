@@ -9,7 +9,7 @@ export const creditOrder = z.strictObject({ account: accountName, amount, kind: 
 export const creditQuery = page.extend({ account: accountName.optional(), after: z.coerce.number().int().min(0).optional() });
 
 /** An account as it is shown; amounts are decimal strings in USD. */
-export function shownBalance(account: string, { total, used, pending }: Balance) {
+function shownBalance(account: string, { total, used, pending }: Balance) {
   return {
     account,
     currency: 'USD',

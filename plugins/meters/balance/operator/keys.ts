@@ -25,7 +25,7 @@ export const rotationOrder = z.strictObject({
 });
 
 /** A key as it is shown: never its secret, nor its hash. */
-export function shownKey(key: KeyRecord) {
+function shownKey(key: KeyRecord) {
   const { id, lastFour, name, kind, account = null, disabled, created, spendCap, models, expires, callsPerMinute = null, used, pending, rotatedTo = null } = key;
   return {
     id, lastFour, name, kind, account, disabled,

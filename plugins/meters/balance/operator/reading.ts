@@ -15,7 +15,7 @@ export const reference = z.string().min(1).max(200);
 export const moment = z.union([z.iso.date(), z.iso.datetime({ offset: true })], 'a time is written 2027-01-31 or 2027-01-31T09:30:00Z').transform((text) => Date.parse(text));
 
 /** A model's id, or the beginning of ids with a star behind it. */
-export const modelPattern = z.string().regex(/^[\w.-]+\/[^\s*]*\*?$/, 'a model is named <owner>/<name>, or <owner>/* for all of an owner');
+const modelPattern = z.string().regex(/^[\w.-]+\/[^\s*]*\*?$/, 'a model is named <owner>/<name>, or <owner>/* for all of an owner');
 
 /** Limits as they are stated; null takes one away. */
 export const limits = z.strictObject({
