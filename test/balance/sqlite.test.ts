@@ -188,7 +188,9 @@ describe('the file', () => {
     const folder = temporaryFolder();
     const other = join(folder.path, 'other.db');
     writeFileSync(other, 'this is no database at all, and long enough to be seen as none');
-    await expect(openSqlite({ file: other })).rejects.toThrow(/other\.db cannot be opened: .*not a database/);
+    await expect(openSqlite({ file: other })).rejects.toThrow(/other\.db cannot be opened: .*not a database$/);
+    // Of its folder it is said whose it has to be where it cannot be written to.
+    await expect(openSqlite({ file: join(other, 'in', 'ledger.db') })).rejects.toThrow(`; ${join(other, 'in')} has to belong to the user who runs the gateway`);
     folder.remove();
   });
 });

@@ -1,5 +1,7 @@
 /** The SQLite store: one file, any number of processes on one machine, a thread of its own in each, and another for reports. */
 import { randomBytes } from 'node:crypto';
+import { accessSync, constants } from 'node:fs';
+import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { Store } from '../store.ts';
 import type { WorkerData } from '../operations.ts';
@@ -17,6 +19,16 @@ export interface SqliteOptions {
 const worker = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
 const patience = 2500;
 
+/** What to do about a file that cannot be opened, as far as its folder tells: SQLite does not. */
+function remedyFor(file: string): string {
+  try {
+    accessSync(dirname(file), constants.W_OK);
+    return '';
+  } catch {
+    return `; ${dirname(file)} has to belong to the user who runs the gateway${process.getuid ? `, ${process.getuid()}` : ''}`;
+  }
+}
+
 /** Rejects with the reason where the file cannot be opened. */
 export async function openSqlite({ file, owner = `${process.pid}-${randomBytes(6).toString('hex')}`, onGroup, busyTimeout = patience }: SqliteOptions): Promise<Store> {
   let failure: Error | undefined;
@@ -29,7 +41,7 @@ export async function openSqlite({ file, owner = `${process.pid}-${randomBytes(6
     await writer.open();
   } catch (error) {
     await writer.close();
-    throw new Error(`the ledger ${file} cannot be opened: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    throw new Error(`the ledger ${file} cannot be opened: ${error instanceof Error ? error.message : String(error)}${remedyFor(file)}`, { cause: error });
   }
   let reader: Thread | undefined;
   /** Started when it is first wanted: most runs never read a report. */
