@@ -33,6 +33,13 @@ describe('a body', () => {
     ['in invalid UTF-8', new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])],
     ['that says a field twice', `{"model":"${model}","model":"x","messages":[]}`],
     ['nested without end', `{"messages":${'['.repeat(9000)}${']'.repeat(9000)}}`],
+    ['nested one level deeper than it may be', `{"messages":${'['.repeat(128)}${']'.repeat(128)}}`],
+    ['of objects nested without end', `${'{"a":'.repeat(3000)}1${'}'.repeat(3000)}`],
+    ['in invalid UTF-8 within a value', new Uint8Array([0x7b, 0x22, 0x61, 0x22, 0x3a, 0x22, 0xff, 0x22, 0x7d])],
+    ['that begins with a mark of the byte order', `\ufeff${JSON.stringify({ model, messages })}`],
+    ['with something behind it', `${JSON.stringify({ model, messages })}{}`],
+    ['of many keys and no call', JSON.stringify(Object.fromEntries(Array.from({ length: 1500 }, (_, index) => [`k${index}`, 1])))],
+    ['with a number too large to be one', `{"model":"${model}","messages":[{"role":"user","content":"a"}],"max_tokens":1e400}`],
   ])('%s is refused', async (_, body) => {
     expect(await refusalOf(body)).toMatchObject({ status: 400, retry: 'false', error: { type: 'invalid_request_error', message: expect.any(String) } });
   });
@@ -90,6 +97,15 @@ describe('a field', () => {
 
   it('that names a model without its provider is told how models are named', async () => {
     expect(await refusalOf({ model: 'gpt-4o-mini', messages })).toMatchObject({ status: 400, error: { param: 'model', message: expect.stringContaining('/') } });
+  });
+});
+
+describe('a name that every object has', () => {
+  it.each(['__proto__', 'constructor', 'prototype', 'toString'])('%s, is a field like any other, and changes no other call', async (name) => {
+    const response = await house.post(`{"model":"${model}","messages":[{"role":"user","content":"Hello!"}],"metadata":{"${name}":"x"},"user":"u"}`);
+    expect(response.status).toBe(200);
+    expect(Reflect.get({}, 'x')).toBeUndefined();
+    expect(JSON.parse(house.vendor.requests.at(-1)?.body.toString() ?? '').user).toBe('u');
   });
 });
 

@@ -29,7 +29,7 @@ describe('two ways to say where a request ends', () => {
     ['a NUL in a header', () => `${head('host: x', authorized(), 'x: a\0b', 'content-length: 0')}${smuggled()}`],
     ['no host', () => `${head(authorized(), 'content-length: 0')}${smuggled()}`],
     ['a chunk of a length that is no number', () => `${head('host: x', authorized(), 'transfer-encoding: chunked')}zz\r\n\r\n${smuggled()}`],
-    ['a chunk with a tail of 100 kB', () => `${head('host: x', authorized(), 'transfer-encoding: chunked')}2;${'a'.repeat(100_000)}\r\n{}\r\n0\r\n\r\n${smuggled()}`],
+    ['a chunk with a tail of a megabyte', () => `${head('host: x', authorized(), 'transfer-encoding: chunked')}2;${'a'.repeat(1_000_000)}\r\n{}\r\n0\r\n\r\n${smuggled()}`],
   ])('(%s) are one refused request', async (_, request) => {
     const asked = house.vendor.requests.length;
     const { statuses, closed } = await sendRaw(house.gateway.url, request(), 5000);
@@ -49,7 +49,10 @@ describe('a head', () => {
     ['of no protocol', 'hello there\r\n\r\n', 400],
     ['of TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', 400],
   ])('%s is refused', async (_, request, status) => {
+    const logged = house.gateway.log.length;
     expect(await sendRaw(house.gateway.url, request, 5000)).toMatchObject({ statuses: [status], closed: true });
+    // Whoever sends many of them does not fill a disk.
+    expect(house.gateway.log.slice(logged)).toEqual([]);
   });
 
   it('that asks for a tunnel, or another version, gets none', async () => {
@@ -73,6 +76,20 @@ describe('an upgrade', () => {
 });
 
 describe('a body', () => {
+  it('that is longer than it says is refused, and what comes behind it is no second call', async () => {
+    const asked = house.vendor.requests.length;
+    const { statuses, closed } = await sendRaw(house.gateway.url, head('host: x', authorized(), `content-length: ${body.length - 10}`) + body, 5000);
+    expect([closed, statuses[0], statuses.slice(1).every((status) => status === 400)]).toEqual([true, 400, true]);
+    expect(house.vendor.requests.length).toBe(asked);
+  });
+
+  it('that is shorter than it says is waited for, and is none when its client leaves', async () => {
+    const [asked, ended] = [house.vendor.requests.length, house.gateway.ends.length];
+    expect(await sendRaw(house.gateway.url, head('host: x', authorized(), `content-length: ${body.length + 10}`) + body, 500)).toMatchObject({ statuses: [], closed: false });
+    expect((await house.gateway.ended(ended + 1))[ended]).toMatchObject({ type: 'refused', error: { code: 'client_gone' } });
+    expect(house.vendor.requests.length).toBe(asked);
+  });
+
   it('that never ends is refused when it is too long, whatever more is sent', async () => {
     const socket = await openSocket(house.gateway.url);
     let answer = '';

@@ -93,6 +93,27 @@ describe('a stream', () => {
   });
 });
 
+describe('a vendor that goes on behind the end of its reply', () => {
+  it.each<[string, object]>([
+    ['/v1/chat/completions', { ...asked, stream: true }],
+    ['/alpha/v1/messages', { ...asked, max_tokens: 100, stream: true }],
+  ])('is not listened to, and let go of: %s', async (path, body) => {
+    const closed = Promise.withResolvers<void>();
+    vendor.conduct((response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(events.join(''));
+      const more = setInterval(() => response.write(chunk({ content: 'never heard' })), 5);
+      response.on('close', () => {
+        clearInterval(more);
+        closed.resolve();
+      });
+    });
+    const text = await (await fetch(gateway.url + path, { method: 'POST', headers: { 'anthropic-version': '2023-06-01' }, body: JSON.stringify(body) })).text();
+    expect(text).toMatch(/sure[^]*(\[DONE\]|message_stop[^]*)\n\n$/);
+    expect(text).not.toContain('never heard');
+    await closed.promise;
+  });
+});
+
 describe('a stream that is packed', () => {
   it('is passed on as it arrives', async () => {
     const held = Promise.withResolvers<void>();
