@@ -90,6 +90,16 @@ describe('a start', () => {
     expect(again.printed()).not.toMatch(/sk-|^curl /m);
     expect(again.printed().split('\n').length).toBeLessThan(12);
   });
+
+  it('on all addresses names one that can be called', async () => {
+    const copy = emptyFolder();
+    expect((await runVerb(['init'], {}, copy)).code).toBe(0);
+    const gateway = await startProcess({ HOST: '0.0.0.0' }, copy);
+    const printed = gateway.printed();
+    await gateway.stop('SIGTERM');
+    expect(printed).toContain(`is ready at ${gateway.url} `);
+    expect(printed).not.toContain('0.0.0.0');
+  });
 });
 
 describe('a start that cannot listen', () => {
