@@ -3,8 +3,8 @@
  * string that grows by `+=` would keep apart, each at several times its size: here they are joined every so often.
  */
 
-/** Pieces that may stand apart. */
-const mostApart = 1000;
+/** Pieces that may stand apart: each may be a slice, and keep the whole chunk that it came in. */
+const mostApart = 50;
 
 /**
  * Characters of an answer that are kept to find its citations in: ten thousand words, a long report. Without a bound
