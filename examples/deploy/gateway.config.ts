@@ -11,6 +11,7 @@ import { admin } from 'tollgate/plugins/operations/admin';
 import { callLog } from 'tollgate/plugins/operations/call-log';
 import { calls } from 'tollgate/plugins/operations/calls';
 import { catalogue } from 'tollgate/plugins/operations/catalogue';
+import { openapi } from 'tollgate/plugins/operations/openapi';
 import { overload } from 'tollgate/plugins/operations/overload';
 import { prometheus } from 'tollgate/plugins/operations/prometheus';
 import { chatCompletions } from 'tollgate/plugins/protocols/chat-completions';
@@ -22,9 +23,14 @@ import { anthropic } from 'tollgate/plugins/providers/anthropic';
 import { demo } from 'tollgate/plugins/providers/demo';
 import { google } from 'tollgate/plugins/providers/google';
 import { openai } from 'tollgate/plugins/providers/openai';
+import { affinity } from 'tollgate/plugins/routing/affinity';
+import { balanced } from 'tollgate/plugins/routing/balanced';
+import { cost } from 'tollgate/plugins/routing/cost';
 import { health } from 'tollgate/plugins/routing/health';
 import { keys } from 'tollgate/plugins/routing/keys';
+import { latency } from 'tollgate/plugins/routing/latency';
 import { preferences } from 'tollgate/plugins/routing/preferences';
+import { throughput } from 'tollgate/plugins/routing/throughput';
 
 const { PORT, HOST, TOLLGATE_DATA, TOLLGATE_PROXIES } = process.env;
 
@@ -51,14 +57,20 @@ export default defineConfig({
     google(),
     demo(),
     preferences(),
+    cost(),
+    latency(),
+    throughput(),
+    balanced(),
     keys(),
     health(),
+    affinity(),
     // The address of the database holds a password: it is in the environment, as TOLLGATE_LEDGER_URL.
     balance({ store: { kind: 'postgres' }, firstCredit: '0' }),
     prometheus(),
     callLog(),
     calls(),
     catalogue(),
+    openapi(),
     overload(),
     // On loopback: it is reached from inside, or by a forwarded port.
     admin({ port: 8788 }),
