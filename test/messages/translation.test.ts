@@ -36,6 +36,12 @@ describe('a conversation from another protocol', () => {
     expect(lost).toEqual(['turns[2].role']);
   });
 
+  it('with an image by its address is refused where the provider fetches none', () => {
+    const shown = turns(user(text('What is it?'), { type: 'media', kind: 'image', source: { type: 'url', url: 'https://x.example/a.png' }, at: 'messages[0].content[1]' }));
+    expect(send(shown).body['messages']).toMatchObject([{ content: [{}, { source: { type: 'url' } }] }]);
+    expect(() => send(shown, modelWith({ capabilities: { imageUrls: false } }))).toThrow(expect.objectContaining({ code: 'unsupported_parameter', details: expect.objectContaining({ param: 'messages[0].content[1]' }) }));
+  });
+
   it('puts all results of a step into one message, first, each once', () => {
     const steps = turns(
       user(text('Go')),

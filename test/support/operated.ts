@@ -33,7 +33,7 @@ export interface Operated {
   start(environment?: Readonly<Record<string, string>>): Promise<RunningGateway>;
   post(gateway: RunningGateway, path: string, body: object, signal?: AbortSignal): Promise<Response>;
   /** Opens a stream of each family in its turn. */
-  stream(gateway: RunningGateway, wire?: Wire): Promise<Response>;
+  stream(gateway: RunningGateway, wire?: Wire, signal?: AbortSignal): Promise<Response>;
   /** A verb of the command line, beside it; the answer is its JSON. */
   verb(...words: string[]): Promise<unknown>;
   /** All vendors' streams wait after two events until they are let go. */
@@ -119,9 +119,9 @@ export async function openOperated(): Promise<Operated> {
       running.add(gateway);
       return gateway;
     },
-    stream(gateway, wire = 'chat-completions') {
+    stream(gateway, wire = 'chat-completions', signal) {
       const { path, body } = streamedCall(wire);
-      return post(gateway, path, body);
+      return post(gateway, path, body, signal);
     },
     hold() {
       const { promise, resolve } = Promise.withResolvers<void>();
