@@ -47,8 +47,8 @@ class Body implements AsyncIterableIterator<Uint8Array> {
     this.#chunks.push(chunk);
     this.#waiting += chunk.length;
     if (this.#waiting >= mostWaiting) this.#controller.pause();
-    // Not at once: a vendor sends each event as a chunk, and the socket has read many of them.
-    if (reader) queueMicrotask(() => reader.resolve({ value: this.#take(), done: false }));
+    // Not at once: a vendor sends each event as a chunk, and the socket holds many of them, to be read now in a few goes.
+    if (reader) setImmediate(() => reader.resolve({ value: this.#take(), done: false }));
   }
 
   /** All that waits, in one piece. */
