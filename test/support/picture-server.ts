@@ -25,6 +25,7 @@ function endless(response: ServerResponse, piece: Buffer): void {
 
 const conducts: Readonly<Record<string, (response: ServerResponse, parameter: string) => void>> = {
   '/picture.png': (response) => response.writeHead(200, { 'content-type': 'image/png', 'set-cookie': 'a=b' }).end(png),
+  '/large': (response) => response.writeHead(200).end(Buffer.concat([png, Buffer.alloc(90_000)])),
   '/unnamed': (response) => response.writeHead(200, { 'content-type': 'text/html' }).end(jpeg),
   '/page': (response) => response.writeHead(200, { 'content-type': 'image/png' }).end(`<!doctype html>${' '.repeat(2000)}`),
   '/short': (response) => response.writeHead(200, { 'content-type': 'image/png' }).end('x'),
