@@ -230,6 +230,12 @@ describe('the balance endpoint', () => {
 });
 
 describe('a first start', () => {
+  it('makes no key without credit, and tells how one is made', async () => {
+    const gateway = await start(undefined, { firstCredit: '0' });
+    expect(await gateway.verb('keys list')).toEqual([]);
+    expect(gateway.told).toEqual([expect.stringContaining('`keys create --credit 5`')]);
+  });
+
   it('makes a key with credit and tells it once', async () => {
     const told: string[] = [];
     const closers: (() => unknown)[] = [];

@@ -4,7 +4,7 @@
  * waits for the entry that settles it.
  */
 import { z } from 'zod';
-import { definePlugin, formatUsd, GatewayError, usd } from '../../../core/index.ts';
+import { definePlugin, GatewayError, usd } from '../../../core/index.ts';
 import { narrow, outOfBalance, quotesFor, tooOften } from './admission.ts';
 import { openStore, storeOptions } from './choice.ts';
 import { ledgerCommands } from './commands.ts';
@@ -36,7 +36,7 @@ const options = z.strictObject({
   reserve: z.enum(['first', 'dearest']).default('first'),
   /** Where the balance endpoint answers. */
   addresses: z.array(z.string().startsWith('/')).default(['/v1/user/balance', '/alpha/user/balance', '/beta/user/balance']),
-  /** USD of bonus credit that comes with the first key of a new ledger. */
+  /** USD of bonus credit that comes with the first key of a new ledger; with none there is no such key. */
   firstCredit: usd.refine((amount) => amount >= 0n, 'must not be negative').prefault('1'),
   /** How long, and how much of, the outcome of a call with an `Idempotency-Key` is kept. */
   idempotency: idempotencyOptions.prefault({}),
@@ -86,8 +86,8 @@ export const balance = definePlugin({
     hooks.ready.tapPromise('balance', async () => {
       opened = await host.resource('ledger', { ...store, ...times, folder: host.dataFolder }, open, (kept) => kept.close());
       sweeping = keepSwept(ledger());
-      const secret = await makeFirstKey(ledger(), firstCredit);
-      if (secret) host.tell(`First key, with ${formatUsd(firstCredit)} USD of credit, shown this once: export KEY=${secret}`);
+      const told = await makeFirstKey(ledger(), firstCredit);
+      if (told) host.tell(told);
     });
 
     hooks.replay.tapPromise('balance', async (parsed) => {
