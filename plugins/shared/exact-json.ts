@@ -17,11 +17,24 @@ const unusual = /(?:^|[:,[])\s*(?:-0|-?\d+[.eE]|-?\d{16})/;
 /** The value of a JSON text, to be written again by `JSON.stringify` with every digit it had. Throws where it is none. */
 export function parseExactly(text: string): unknown {
   // To be shown each value takes several times as long as parsing.
-  if (!unusual.test(text)) return JSON.parse(text);
+  if (isUsual(text)) return JSON.parse(text);
   return JSON.parse(text, (_key: string, value: unknown, context?: { source?: string }) => {
     const source = context?.source;
     return typeof value === 'number' && source !== undefined && source !== String(value) ? JSON.rawJSON(source) : value;
   });
+}
+
+/** Whether there is a number in a value: where there is none, no digit can have been lost. */
+export function holdsNumber(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(holdsNumber);
+  if (!isObject(value)) return typeof value === 'number';
+  for (const name in value) if (holdsNumber(value[name])) return true;
+  return false;
+}
+
+/** Whether `parseExactly` gives what `JSON.parse` does. */
+export function isUsual(text: string): boolean {
+  return !unusual.test(text);
 }
 
 /** The text of arguments as an object; undefined where it is none. A call without arguments has an empty one. */

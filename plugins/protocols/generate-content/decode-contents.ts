@@ -3,7 +3,7 @@
  * contents of the model in a row are one turn, since other protocols tie calls and reasoning to theirs.
  */
 import type { Block, Opaque, Turn } from '../../../core/index.ts';
-import { parseExactly } from '../../shared/exact-json.ts';
+import { holdsNumber, isUsual, parseExactly } from '../../shared/exact-json.ts';
 import { isObject, leftover, type Fields } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { Calls } from './call-pairs.ts';
@@ -54,8 +54,8 @@ function marked(block: Block): Block {
 
 /** Parts with the digits the client wrote in arguments and responses; the text is only read again where there are any. */
 function exactParts(contents: readonly WireContent[], text: string): (content: number, part: number) => Fields | undefined {
-  const called = contents.some(({ parts }) => parts.some(({ functionCall, functionResponse }) => functionCall ?? functionResponse));
-  const whole = called ? readSpelling(parseExactly(text)).body : undefined;
+  const counts = contents.some(({ parts }) => parts.some(({ functionCall, functionResponse }) => holdsNumber(functionCall?.args) || holdsNumber(functionResponse?.response)));
+  const whole = counts && !isUsual(text) ? readSpelling(parseExactly(text)).body : undefined;
   const exact = member(member(whole, 'generateContentRequest') ?? whole, 'contents');
   return (content, part) => {
     const found = member(member(member(exact, content), 'parts'), part);

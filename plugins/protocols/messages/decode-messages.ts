@@ -1,7 +1,7 @@
 /** The system prompt and the messages to canonical turns, block for block. */
 import type { Block, Turn } from '../../../core/index.ts';
 import { unseal } from '../../shared/envelope.ts';
-import { parseExactly } from '../../shared/exact-json.ts';
+import { holdsNumber, parseExactly } from '../../shared/exact-json.ts';
 import { leftover, nested, type Fields, type Sides } from '../../shared/vendor-bag.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
 import { decodeMark, markLeft, type Marked } from './cache.ts';
@@ -23,7 +23,8 @@ function member(value: unknown, name: string | number): unknown {
 
 /** Passed the body's text too: a tool's input keeps its digits. */
 export function decodeTurns({ system, messages }: WireRequest, text: string): Turn[] {
-  const exact = longNumber.test(text) ? member(parseExactly(text), 'messages') : undefined;
+  const counts = messages.some(({ content }) => typeof content !== 'string' && content.some((block) => isKnownBlock(block) && block.type === 'tool_use' && holdsNumber(block.input)));
+  const exact = counts && longNumber.test(text) ? member(parseExactly(text), 'messages') : undefined;
   const turns = messages.map((message, index) => decodeMessage(message, `messages[${index}]`, member(exact, index)));
   if (system === undefined || system === null) return turns;
   return [{ role: 'system', blocks: decodeContent(system, 'system'), at: 'system', ...bag.keep({}, ['top', ...formOf(system)]) }, ...turns];
