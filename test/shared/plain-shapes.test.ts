@@ -4,6 +4,7 @@ import { readRequest as readChat } from '../../plugins/protocols/chat-completion
 import { readRequest as readGenerate } from '../../plugins/protocols/generate-content/read-request.ts';
 import { readRequest as readMessages } from '../../plugins/protocols/messages/read-request.ts';
 import { checkWire, orPlain } from '../../plugins/shared/wire-check.ts';
+import { readCall } from '../support/families.ts';
 
 describe('a schema with a short way', () => {
   const schema = z.array(orPlain(z.looseObject({ text: z.string(), size: z.int().nullish() }), (value) => typeof value === 'object' && value !== null && 'plain' in value));
@@ -69,6 +70,26 @@ describe('what is almost plain is read field by field', () => {
     const body = { model: 'a/b', max_tokens: 5, messages: [said, message] };
     const read = (): unknown => readMessages(body, JSON.stringify(body), { operation: 'generate' }, { 'anthropic-version': '2023-06-01' });
     expect(read).toThrow(expect.objectContaining({ details: expect.objectContaining({ param }) }));
+  });
+
+  it.each([
+    ['id', { type: 'message', role: 'user', content: 'a', id: 1 }],
+    ['status', { type: 'message', role: 'user', content: 'a', status: 'odd' }],
+    ['role', { type: 'message', role: 'clerk', content: 'a' }],
+    ['content', { type: 'message', role: 'user', content: 5 }],
+    ['content[0].text', { type: 'message', role: 'user', content: [{ type: 'input_text', text: 1 }] }],
+    ['content[0].prompt_cache_breakpoint.mode', { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'a', prompt_cache_breakpoint: { mode: 'b' } }] }],
+    ['content[0].annotations', { type: 'message', role: 'assistant', id: 'a', status: 'completed', content: [{ type: 'output_text', text: 'a', annotations: 1 }] }],
+    ['call_id', { type: 'function_call', call_id: '', name: 'a', arguments: '' }],
+    ['name', { type: 'function_call', call_id: 'a', name: '', arguments: '' }],
+    ['arguments', { type: 'function_call', call_id: 'a', name: 'b', arguments: {} }],
+    ['namespace', { type: 'function_call', call_id: 'a', name: 'b', arguments: '', namespace: 1 }],
+    ['call_id', { type: 'function_call_output', call_id: 1, output: 'a' }],
+    ['output', { type: 'function_call_output', call_id: 'a', output: 1 }],
+    ['output[0].text', { type: 'function_call_output', call_id: 'a', output: [{ type: 'input_text' }] }],
+  ])('as an item of responses: %s', (field, item) => {
+    const body = { model: 'a/b', input: [{ type: 'message', role: 'user', content: 'Hello' }, item] };
+    expect(() => readCall('responses', body)).toThrow(expect.objectContaining({ details: expect.objectContaining({ param: `input[1].${field}` }) }));
   });
 
   it.each([

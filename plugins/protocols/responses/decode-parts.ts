@@ -24,7 +24,7 @@ export function decodeContent(content: WireContent, at: string, role: string): S
 function decodePart(part: WirePart, role: string): SpokenBlock {
   switch (part.type) {
     case 'input_text':
-      return { type: 'text', text: part.text, ...decodeCache(part), ...bag.keep({ ...rest(part, ['text']), ...cacheLeft(part) }, kindForm(part.type, role)) };
+      return decodeInputText(part, role);
     case 'output_text':
       return decodeOutputText(part, role);
     case 'refusal':
@@ -50,6 +50,14 @@ function rest(part: object, known: readonly string[]): Fields {
 
 function kindForm(kind: string, role: string): string[] {
   return kind === textKind(role) ? [] : [`kind=${kind}`];
+}
+
+const textFields = new Set(['type', 'prompt_cache_breakpoint', 'text']);
+
+function decodeInputText(part: Extract<WirePart, { type: 'input_text' }>, role: string): TextBlock {
+  const left = leftover(part, textFields);
+  if (!part.prompt_cache_breakpoint) return { type: 'text', text: part.text, ...bag.keep(left, kindForm(part.type, role)) };
+  return { type: 'text', text: part.text, ...decodeCache(part), ...bag.keep({ ...left, ...cacheLeft(part) }, kindForm(part.type, role)) };
 }
 
 /** Replies come back with empty lists beside their text, whose loss would be no news to anybody. */

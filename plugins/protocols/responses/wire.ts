@@ -4,7 +4,8 @@
  */
 import { z } from 'zod';
 import { providerObject } from '../../shared/provider-object.ts';
-import { between, wholeBetween } from '../../shared/wire-check.ts';
+import { isObject, type Fields } from '../../shared/vendor-bag.ts';
+import { between, orPlain, wholeBetween } from '../../shared/wire-check.ts';
 
 const tokenLimit = z.int('a whole number of tokens, at least 1').positive('a whole number of tokens, at least 1');
 const anyObject = z.looseObject({});
@@ -45,23 +46,56 @@ const content = z.union([z.string(), z.array(part)], 'a string, or an array of c
 const id = { id: text, status: z.enum(['in_progress', 'completed', 'incomplete']).nullish() };
 const callId = z.string('the id of a tool call').min(1, 'the id of a tool call');
 
-export const anyItemWire = z.looseObject({ type: text, role: z.unknown().optional(), id: z.unknown().optional() });
-export const messageWire = z.looseObject({
-  ...id,
-  type: z.literal('message').nullish(),
-  role: z.enum(['user', 'assistant', 'system', 'developer']),
-  content,
-});
-export const functionCallWire = z.looseObject({
-  ...id,
-  type: z.literal('function_call'),
-  call_id: callId,
-  name: z.string().min(1),
-  namespace: text,
-  arguments: z.string('a string holding JSON'),
-});
+const roles = ['user', 'assistant', 'system', 'developer'] as const;
+const knownRoles: ReadonlySet<unknown> = new Set(roles);
+
+function isWord(value: unknown): boolean {
+  return typeof value === 'string' && value !== '';
+}
+
+/** Whether a part is a text and has nothing beside it but the empty lists of a reply. */
+function isPlainPart(value: unknown): boolean {
+  if (!isObject(value) || typeof value['text'] !== 'string') return false;
+  const { type, annotations, logprobs } = value;
+  const lists = [annotations, logprobs].filter((list) => Array.isArray(list) && list.length === 0).length;
+  return (type === 'input_text' || type === 'output_text') && Object.keys(value).length === 2 + (type === 'output_text' ? lists : 0);
+}
+
+function isPlainContent(value: unknown): boolean {
+  return typeof value === 'string' || (Array.isArray(value) && value.every(isPlainPart));
+}
+
+/** Whether an item has these many fields of its own, and beside them nothing but an id and that it is complete. */
+function holdsOnly(item: Fields, own: number): boolean {
+  return Object.keys(item).length === own + (typeof item['id'] === 'string' ? 1 : 0) + (item['status'] === 'completed' ? 1 : 0);
+}
+
+function isPlainMessage(value: unknown): boolean {
+  return isObject(value) && value['type'] === 'message' && knownRoles.has(value['role']) && isPlainContent(value['content']) && holdsOnly(value, 3);
+}
+
+function isPlainCall(value: unknown): boolean {
+  return isObject(value) && value['type'] === 'function_call' && isWord(value['call_id']) && isWord(value['name']) && typeof value['arguments'] === 'string' && holdsOnly(value, 4);
+}
+
+function isPlainOutput(value: unknown): boolean {
+  return isObject(value) && value['type'] === 'function_call_output' && isWord(value['call_id']) && isPlainContent(value['output']) && holdsOnly(value, 3);
+}
+
+export const anyItemWire = orPlain(
+  z.looseObject({ type: text, role: z.unknown().optional(), id: z.unknown().optional() }),
+  (value) => isObject(value) && typeof value['type'] === 'string',
+);
+export const messageWire = orPlain(z.looseObject({ ...id, type: z.literal('message').nullish(), role: z.enum(roles), content }), isPlainMessage);
+export const functionCallWire = orPlain(
+  z.looseObject({ ...id, type: z.literal('function_call'), call_id: callId, name: z.string().min(1), namespace: text, arguments: z.string('a string holding JSON') }),
+  isPlainCall,
+);
 export const customCallWire = z.looseObject({ ...id, type: z.literal('custom_tool_call'), call_id: callId, name: z.string().min(1), namespace: text, input: z.string() });
-export const callOutputWire = z.looseObject({ ...id, type: z.enum(['function_call_output', 'custom_tool_call_output']), call_id: callId, output: content });
+export const callOutputWire = orPlain(
+  z.looseObject({ ...id, type: z.enum(['function_call_output', 'custom_tool_call_output']), call_id: callId, output: content }),
+  isPlainOutput,
+);
 export const reasoningWire = z.looseObject({
   ...id,
   type: z.literal('reasoning'),
