@@ -137,3 +137,15 @@ describe('a count', () => {
     expect(() => read({ generate_content_request: { contents: [{ parts: [{ text: 5 }] }] } }, match)).toThrow(/"generate_content_request.contents\[0\].parts\[0\].text" is 5/);
   });
 });
+
+describe('the digits of a conversation', () => {
+  it.each([
+    ['a call', '{"functionCall":{"name":"look","args":{"list":[{"id":12345678901234567890}]}}}', { arguments: '{"list":[{"id":12345678901234567890}]}' }],
+    ['a call with a point', '{"functionCall":{"name":"look","args":{"size":1.0}}}', { arguments: '{"size":1.0}' }],
+    ['a response', '{"functionResponse":{"name":"look","response":{"output":1.50}}}', { content: [{ type: 'text', text: '1.50' }] }],
+  ])('stay those of %s', (_, part, block) => {
+    const body = `{"contents":[{"role":"user","parts":[{"text":"a: 1.0, 2"}]},{"role":"model","parts":[${part}]}]}`;
+    const turns = client.read(JSON.parse(body), body, matchOf(), {}).decode().turns;
+    expect(turns.at(-1)?.blocks).toMatchObject([block]);
+  });
+});
