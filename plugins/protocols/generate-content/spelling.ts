@@ -54,11 +54,14 @@ export function readSpelling(body: unknown): Spelt {
 function isUsual(value: unknown): boolean {
   if (Array.isArray(value)) return value.every(isUsual);
   if (!isObject(value)) return true;
-  return Object.entries(value).every(([name, content]) => {
-    if (camel(name) !== name) return false;
-    if (typeof content !== 'object' || content === null || closed.has(name)) return true;
-    return (!lists.has(name) || Array.isArray(content)) && isUsual(content);
-  });
+  for (const name in value) if (!isUsualMember(name, value[name])) return false;
+  return true;
+}
+
+function isUsualMember(name: string, content: unknown): boolean {
+  if (camel(name) !== name) return false;
+  if (typeof content !== 'object' || content === null || closed.has(name)) return true;
+  return (!lists.has(name) || Array.isArray(content)) && isUsual(content);
 }
 
 function read(value: unknown, path: Path, words: string[]): unknown {
