@@ -92,8 +92,8 @@ export interface Readiness {
 /** Whoever counts the looks at public pages, which nobody needs a key for, and may turn one away. */
 export interface Guard {
   readonly name: string;
-  /** Passed the address of each client before its page is answered; throw to turn it away. */
-  admit(address: string): void;
+  /** Passed the address of each client before its page is answered, which waits for what is promised; reject to turn it away. */
+  admit(address: string): Promise<void> | undefined;
 }
 
 /** Where clients of a protocol are pointed: the base address they are given, below the gateway's own. */

@@ -248,9 +248,9 @@ function faultsOf({ calls, readiness }: Core): string[] {
   return calls.draining ? ['it is stopping', ...told] : told;
 }
 
-function answerRoute(core: Core, route: Route, context: Koa.Context, params: Record<string, string>, id: string): Promise<RouteReply> {
+async function answerRoute(core: Core, route: Route, context: Koa.Context, params: Record<string, string>, id: string): Promise<RouteReply> {
   if (route.access !== 'public' || withBody.has(context.method)) return answerCaller(core, route, context, params, id);
-  for (const guard of core.guards.all()) guard.admit(clientAddress(context.req.headers['x-forwarded-for'], context.req.socket.remoteAddress ?? '', core.trustedProxies));
+  for (const guard of core.guards.all()) await guard.admit(clientAddress(context.req.headers['x-forwarded-for'], context.req.socket.remoteAddress ?? '', core.trustedProxies));
   return route.handle(new PageRequest(context, params));
 }
 

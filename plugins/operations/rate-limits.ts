@@ -1,7 +1,8 @@
 /**
  * How much each key and each account may call: requests and tokens within a window, and calls at one time. No call is
- * limited until a limit is named; looks at public pages, which take no key, are counted by address. Tokens are taken by an estimate when a call begins, and corrected by what it used.
- * All workers of a gateway count together, and with a PostgreSQL all that share it.
+ * limited until a limit is named; looks at public pages, which take no key, are counted by address. Tokens are taken by
+ * an estimate when a call begins, and corrected by what it used. All workers of a gateway count together, and with a
+ * PostgreSQL all that share it.
  */
 import { z } from 'zod';
 import { definePlugin, type Host } from '../../core/index.ts';

@@ -1,18 +1,14 @@
 /**
- * How often each address looks at public pages. Counted at once and in few words, since the page itself is sent from
- * memory; and of so many addresses at most, since a crowd can come from any number of them.
+ * How often each address looks at public pages. A crowd can come from any number of addresses, so that they are counted
+ * in a fixed number of drawers: strangers seldom share one, none can choose whose, and a crowd takes no memory.
  */
+import { hash, randomUUID } from 'node:crypto';
 import ipaddr from 'ipaddr.js';
-import { LRUCache } from 'lru-cache';
 import { GatewayError } from '../../../core/index.ts';
+import { Allowance } from './allowance.ts';
 
-interface Looks {
-  count: number;
-  /** When the window ends, in milliseconds of the monotonic clock. */
-  readonly until: number;
-}
-
-const mostAddresses = 100_000;
+/** Hexadecimal digits of a drawer's name: 65 536 drawers. */
+const drawerDigits = 4;
 
 /** Whom an address counts as: whoever has one of the longer kind has all of its network, which is the first half. */
 export function networkOf(address: string): string {
@@ -26,9 +22,10 @@ function isThisMachine(address: string): boolean {
 }
 
 export class Visitors {
-  readonly #looks = new LRUCache<string, Looks>({ max: mostAddresses });
   readonly #most: number;
   readonly #window: number;
+  readonly #salt = randomUUID();
+  #allowance: Promise<Allowance> | undefined;
 
   /** `window`: seconds. */
   constructor(most: number, window: number) {
@@ -36,14 +33,24 @@ export class Visitors {
     this.#window = window;
   }
 
-  /** Throws where it is one look too many. */
-  admit(address: string): void {
-    if (isThisMachine(address)) return;
-    const now = performance.now();
-    const network = networkOf(address);
-    const looks = this.#looks.get(network);
-    if (!looks || looks.until <= now) this.#looks.set(network, { count: 1, until: now + this.#window * 1000 });
-    else if (looks.count < this.#most) looks.count += 1;
-    else throw new GatewayError('rate_limited', `This address may look ${this.#most} times in ${this.#window} seconds. Try again later.`, { retryAfter: Math.ceil((looks.until - now) / 1000) });
+  /** Undefined for this machine itself; rejects where it is one look too many. */
+  admit(address: string): Promise<void> | undefined {
+    return isThisMachine(address) ? undefined : this.#look(this.drawerOf(address));
+  }
+
+  drawerOf(address: string): string {
+    return hash('sha256', this.#salt + networkOf(address)).slice(0, drawerDigits);
+  }
+
+  async #look(drawer: string): Promise<void> {
+    this.#allowance ??= this.#open();
+    const { taken, resetAfter } = await (await this.#allowance).take(drawer, 1);
+    if (!taken) throw new GatewayError('rate_limited', `This address may look ${this.#most} times in ${this.#window} seconds. Try again later.`, { retryAfter: Math.ceil(resetAfter / 1000) });
+  }
+
+  /** Loads what it needs with the first stranger: most gateways have none. */
+  async #open(): Promise<Allowance> {
+    const { RateLimiterMemory } = await import('rate-limiter-flexible');
+    return new Allowance(new RateLimiterMemory({ points: this.#most, duration: this.#window }));
   }
 }
