@@ -10,7 +10,7 @@ import type { Cancellation } from './cancellation.ts';
 import type { UpstreamRequest, UpstreamResponse } from './provider.ts';
 
 /** Bytes that may wait to be taken before the vendor is slowed down; a slow client costs some of these, and no more. */
-const mostWaiting = 16 * 1024;
+const mostWaiting = 8 * 1024;
 
 /** All vendors' sockets are read by it, since each read is over before the next begins. */
 const read = new Uint8Array(8 * 1024);
