@@ -7,10 +7,10 @@
 const mostApart = 50;
 
 /**
- * Characters of an answer that are kept to find its citations in: ten thousand words, a long report. Without a bound
- * every client that reads slowly would cost as much as the vendor has said.
+ * Characters of an answer that are kept to find its citations in: five thousand words, a report. Without a bound every
+ * client that reads slowly would cost as much as the vendor has said.
  */
-export const longestCited = 64 * 1024;
+export const longestCited = 32 * 1024;
 
 export class Transcript {
   readonly #limit: number;
