@@ -75,22 +75,10 @@ export class SseReader {
   }
 
   #read(raw: string): SseBlock {
-    const plain = this.#returns ? undefined : plainEvent(raw);
-    if (plain) return { raw, event: plain };
     this.#parser.feed(raw);
     const message = this.#messages.pop();
     return { raw, event: message && { event: message.event, data: message.data } };
   }
-}
-
-const [nameField, dataField] = ['event: ', 'data: '] as const;
-
-/** The event of a block that is one line of data, with a name before it or not, and nothing else: so most are. */
-function plainEvent(raw: string): WireEvent | undefined {
-  const nameEnd = raw.startsWith(nameField) ? raw.indexOf('\n') : -1;
-  const from = nameEnd + 1;
-  if (nameEnd === nameField.length || !raw.startsWith(dataField, from) || raw.indexOf('\n', from) !== raw.length - 2) return undefined;
-  return { event: nameEnd < 0 ? undefined : raw.slice(nameField.length, nameEnd), data: raw.slice(from + dataField.length, -2) };
 }
 
 /** One event as a frame: its data on one line, its name before it where it has one. */
