@@ -18,6 +18,9 @@ if (Number.parseInt(process.versions.node, 10) < least) {
 // of a process that may have nothing to do for hours. The command line turns them on when there is work.
 for (const flag of ['--no-opt', '--no-maglev']) setFlagsFromString(flag);
 
+// A report that Node writes of a process that fails would hold its environment, and with it the vendors' keys.
+process.report.excludeEnv = true;
+
 const { status, directory } = loader.enableCompileCache();
 // Threads of this process look for the folder in their environment.
 if (directory && status !== loader.constants.compileCacheStatus.FAILED) process.env['NODE_COMPILE_CACHE'] ??= directory;

@@ -16,10 +16,12 @@ export const askable = { NODE_OPTIONS: '--inspect-port=0' };
 export interface Heap {
   /** Collects what is garbage, in its threads too; answers the bytes that are left to the main one. */
   left(): Promise<number>;
+  /** What its main thread holds that is no garbage, as the file that a snapshot of it would be. */
+  snapshot(): Promise<string>;
   close(): void;
 }
 
-const told = z.object({ id: z.number().optional(), method: z.string().optional(), params: z.looseObject({ sessionId: z.string().optional() }).optional(), result: z.looseObject({}).optional() });
+const told = z.object({ id: z.number().optional(), method: z.string().optional(), params: z.looseObject({ sessionId: z.string().optional(), chunk: z.string().optional() }).optional(), result: z.looseObject({}).optional() });
 const evaluated = z.object({ result: z.object({ value: z.number() }) });
 
 /** Opens the debugger of a process, and by it those of its threads. */
@@ -33,8 +35,10 @@ export async function openHeap(gateway: RunningGateway): Promise<Heap> {
   /** Each with what is called when it answers, or ends. */
   const threads = new Map<string, () => void>();
   let asked = 0;
+  const chunks: string[] = [];
   socket.addEventListener('message', ({ data }) => {
     const { id, method, params, result } = told.parse(JSON.parse(String(data)));
+    if (params?.chunk !== undefined) chunks.push(params.chunk);
     if (id !== undefined) waiting.get(id)?.(result);
     const thread = params?.sessionId;
     if (thread === undefined) return;
@@ -61,6 +65,12 @@ export async function openHeap(gateway: RunningGateway): Promise<Heap> {
       await ask(collect.method);
       const answer = await ask('Runtime.evaluate', { expression: '(({ heapUsed, external }) => heapUsed + external)(process.memoryUsage())', returnByValue: true });
       return evaluated.parse(answer).result.value;
+    },
+    async snapshot() {
+      chunks.length = 0;
+      await ask(collect.method);
+      await ask('HeapProfiler.takeHeapSnapshot');
+      return chunks.join('');
     },
     close: () => socket.close(),
   };

@@ -10,6 +10,9 @@ import { openDatabase, resultCode } from './database.ts';
 import { handlersOn, type Connection } from './handlers.ts';
 import { packOutcomes, unpackGroup, type Finished, type Parcel } from './packing.ts';
 
+// Each thread writes its own part of a report of the process: the environment holds the vendors' keys.
+process.report.excludeEnv = true;
+
 const brokenConstraint = 19;
 
 /** A broken constraint or a bad argument is the operation's own fault; anything else SQLite says concerns the database. */
