@@ -1,5 +1,6 @@
 /** A vendor of the four text wires that says as much as is taken of it: so many pieces, or for as long as anyone listens. */
 import type { ServerResponse } from 'node:http';
+import { setImmediate as turn } from 'node:timers/promises';
 import { wires, type Wire } from './replaying-vendor.ts';
 import { startScriptedVendor } from './scripted-vendor.ts';
 
@@ -84,7 +85,14 @@ async function pour(response: ServerResponse, next: () => string | undefined): P
     if (response.write(text)) continue;
     await new Promise<void>((resolve) => void (taken = resolve));
   }
-  response.end();
+}
+
+/** Writes whether it is taken or not, until the peer has gone; others have their turn in between. */
+async function goOn(response: ServerResponse, next: () => string): Promise<void> {
+  while (!response.destroyed) {
+    response.write(next());
+    await turn();
+  }
 }
 
 export interface Firehose {
@@ -95,14 +103,14 @@ export interface Firehose {
   close(): Promise<void>;
 }
 
-/** `word` is told the number of each piece of a stream, from 1, and gives its text; undefined ends the stream. */
-export async function startFirehose(word: (number: number) => string | undefined): Promise<Firehose> {
+/** `word` is told the number of each piece of a stream, from 1, and gives its text; undefined ends the stream. `encore` is said again and again behind its end. */
+export async function startFirehose(word: (number: number) => string | undefined, encore?: string): Promise<Firehose> {
   let poured = 0;
-  const vendor = await startScriptedVendor((response, { url = '' }) => {
+  const vendor = await startScriptedVendor(async (response, { url = '' }) => {
     const { opening, say, ending } = speechAt(url);
     let [number, over] = [0, false];
     const all = (): string => Array.from({ length: number }, (_, index) => word(index + 1)).join('');
-    void pour(response, () => {
+    const next = (): string | undefined => {
       if (over) return undefined;
       poured += 1;
       const text = word(number + 1);
@@ -110,7 +118,15 @@ export async function startFirehose(word: (number: number) => string | undefined
       if (text === undefined) return ending(all);
       number += 1;
       return number === 1 ? opening + say(text) : say(text);
-    });
+    };
+    await pour(response, next);
+    if (encore !== undefined) {
+      await goOn(response, () => {
+        poured += 1;
+        return say(encore);
+      });
+    }
+    response.end();
   });
   return {
     environment: { OPENAI_BASE_URL: `${vendor.origin}/v1`, ANTHROPIC_BASE_URL: vendor.origin, GOOGLE_GEMINI_BASE_URL: vendor.origin },
