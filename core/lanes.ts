@@ -14,7 +14,7 @@ import type { EncodedRequest, Operation, Protocol, ReplyContext, UpstreamSide } 
 import type { UpstreamResponse } from './provider.ts';
 import { locateString } from './splice.ts';
 import { stopAt } from './stop-sequences.ts';
-import { frame, SseReader, type SseBlock } from './sse.ts';
+import { frame, longestBlock, type SseBlock, SseReader } from './sse.ts';
 import { isOpening, type Tally } from './tally.ts';
 import { conditionOf } from './taps.ts';
 
@@ -37,7 +37,6 @@ export interface EncodedBody {
 
 /** A reply that has to be held whole is bounded: no vendor's JSON is larger. */
 const longestReply = 256 * 1024 * 1024;
-const longestLastWord = 64 * 1024 * 1024;
 
 export function isVerbatim(hooks: CoreHooks, exchange: Routed): boolean {
   const applies = (tap: { name: string }): boolean => conditionOf(tap)(exchange);
@@ -107,7 +106,7 @@ async function* verbatimStream(exchange: Routed, response: UpstreamResponse, tal
       const isLast = tally.complete || (upstream.ending === 'silence' && tally.hasFinished(call.candidates));
       if (isLast) lastWord += written;
       else text += written;
-      if (lastWord.length > longestLastWord) throw new GatewayError('upstream_failed', 'The provider went on for too long behind the end of its reply.');
+      if (lastWord.length > longestBlock) throw new GatewayError('upstream_failed', 'The provider went on for too long behind the end of its reply.');
     }
   };
   /** Comments before the first event do not even open a reply. */

@@ -18,7 +18,7 @@ const longestBlankLine = 4;
 /** What is pending is looked through again with each chunk up to this length, and beyond it only where they meet. */
 const shortPending = 4096;
 /** One event may hold a whole image in base64; what is longer is no event. */
-const longestBlock = 64 * 1024 * 1024;
+export const longestBlock = 64 * 1024 * 1024;
 
 export class SseReader {
   readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true });
