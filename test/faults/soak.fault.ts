@@ -116,7 +116,7 @@ describe(`a gateway that works for ${minutes} minutes`, () => {
     }
     heap.close();
     // What it makes at its first calls, and what the engine makes of them, comes before.
-    const steady = samples.slice(Math.ceil(samples.length / 6));
+    const steady = samples.slice(Math.ceil(samples.length / 3));
     const slopes = { heap: slopeOf(steady.map(({ at, heap: value }) => ({ at, value }))) / megabyte, memory: slopeOf(steady.map(({ at, memory: value }) => ({ at, value }))) / megabyte };
     const shown = steady.filter((_, index) => index % Math.ceil(steady.length / 12) === 0).map((sample) => `${(sample.heap / megabyte).toFixed(1)}/${(sample.memory / megabyte).toFixed(0)}`);
     process.stdout.write(`MB in ten minutes: heap ${slopes.heap.toFixed(2)}, process ${slopes.memory.toFixed(2)}; heap/process over time: ${shown.join(' ')}\n`);
