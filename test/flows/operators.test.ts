@@ -144,16 +144,59 @@ describe('the admin API', () => {
     await expect.poll(async () => (await admin('GET', '/accounts', undefined, key)).status, soon).toBe(401);
   });
 
-  it('is shut to user keys on every route', async () => {
+  it('is shut to user keys, and to whoever has none, on every route and by every method', async () => {
     const { key } = await newKey({ account: 'acme' });
-    const routes = [
-      ['GET', '/accounts'], ['POST', '/accounts'], ['GET', '/accounts/acme'], ['GET', '/credits'], ['POST', '/credits'], ['GET', '/keys'], ['POST', '/keys'],
-      ['GET', '/keys/x'], ['PATCH', '/keys/x'], ['POST', '/keys/x/rotate'], ['GET', '/usage'], ['GET', '/entries'], ['GET', '/reservations'], ['GET', '/audit'],
-    ] as const;
-    for (const [method, path] of routes) {
-      expect((await admin(method, path, method === 'GET' ? undefined : {}, key)).status, `${method} ${path}`).toBe(403);
-      expect((await fetch(`${gateway.url}/admin${path}`, { method, headers: { authorization: `Bearer ${secret}` } })).status, `${method} ${path} in public`).toBe(404);
+    const { paths } = z.object({ paths: z.record(z.string(), z.record(z.string(), z.unknown())) }).parse(await (await fetch(`${gateway.url}/openapi.json`)).json());
+    const routes = Object.entries(paths).filter(([path]) => path.startsWith('/admin/'));
+    expect(routes.length).toBeGreaterThan(8);
+    for (const [path, methods] of routes) {
+      const at = path.slice('/admin'.length).replaceAll(/\{\w+\}/g, 'acme');
+      for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']) {
+        const body = method === 'GET' ? undefined : {};
+        const there = method.toLowerCase() in methods;
+        expect([method, path, (await admin(method, at, body, key)).status]).toEqual([method, path, there ? 403 : 404]);
+        expect([method, path, (await admin(method, at, body, '')).status]).toEqual([method, path, there ? 401 : 404]);
+        const inPublic = await fetch(`${gateway.url}/admin${at}`, { method, headers: { authorization: `Bearer ${secret}` } });
+        expect([method, path, inPublic.status]).toEqual([method, path, 404]);
+      }
     }
+  });
+
+  it('takes its secret in no cookie, and sets none', async () => {
+    for (const cookie of [`operator-secret=${secret}`, `authorization=Bearer ${secret}`, `token=${secret}`]) {
+      const refused = await fetch(`${door}/admin/accounts`, { headers: { cookie } });
+      expect([refused.status, refused.headers.get('set-cookie')]).toEqual([401, null]);
+    }
+    for (const authorization of ['Basic YWRtaW46YWRtaW4=', 'Bearer admin', 'Bearer ', 'Bearer operator-secret']) expect((await fetch(`${door}/admin/accounts`, { headers: { authorization } })).status).toBe(401);
+    expect((await fetch(`${door}/admin/accounts`, { headers: { authorization: `Bearer ${secret}` } })).headers.get('set-cookie')).toBeNull();
+  });
+
+  it('takes no field of what it keeps that an order does not have', async () => {
+    const { id } = await newKey({ account: 'acme' });
+    const orders: [method: string, path: string, order: Record<string, unknown>, more: string[]][] = [
+      ['POST', '/accounts', { name: 'assigned' }, []],
+      ['POST', '/credits', { account: 'acme', amount: '1' }, ['kind', 'reference']],
+      ['POST', '/keys', { account: 'acme' }, ['kind', 'name', 'limits', 'credit']],
+      ['PATCH', `/keys/${id}`, { name: 'assigned' }, ['disabled', 'limits']],
+      ['POST', `/keys/${id}/rotate`, { overlap: 1 }, []],
+    ];
+    const kept = async (): Promise<unknown[]> => [await admin('GET', '/keys'), await admin('GET', '/accounts'), await admin('GET', '/credits')];
+    const before = await kept();
+    const shown = z.object({ data: z.array(z.record(z.string(), z.unknown())) });
+    const fields = new Set([...before.flatMap((told) => shown.parse(z.object({ body: z.unknown() }).parse(told).body).data.flatMap(Object.keys)), 'hash', 'key', 'secret', 'revenue', 'role', 'admin', 'operator', 'access', 'constructor', 'prototype']);
+    expect(fields).toContain('used');
+    for (const [method, path, order, more] of orders) {
+      for (const field of fields) {
+        if (Object.hasOwn(order, field) || more.includes(field)) continue;
+        const { status, body } = await admin(method, path, { ...order, [field]: 'x' });
+        expect([path, field, status, body]).toEqual([path, field, 400, { error: expect.objectContaining({ param: field }) }]);
+      }
+    }
+    for (const field of fields) {
+      if (['spendCap', 'models', 'expires', 'callsPerMinute'].includes(field)) continue;
+      expect([field, (await admin('PATCH', `/keys/${id}`, { limits: { [field]: 'x' } })).status]).toEqual([field, 400]);
+    }
+    expect(await kept()).toEqual(before);
   });
 
   it('sums up usage by key, model and day, in JSON and as CSV, and shows the books', async () => {
