@@ -1,6 +1,9 @@
 /** Routing over real sockets at full length: one slow vendor of two, and a thousand clients before a vendor that is dead. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { bearer } from '../../plugins/auth/bearer.ts';
+import { balance } from '../../plugins/meters/balance/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { balanced } from '../../plugins/routing/balanced.ts';
 import { health } from '../../plugins/routing/health.ts';
@@ -35,9 +38,9 @@ interface Called {
   readonly took: number;
 }
 
-async function call({ url }: TestGateway, body: object = {}): Promise<Called> {
+async function call({ url }: TestGateway, body: object = {}, headers: Record<string, string> = {}): Promise<Called> {
   const began = performance.now();
-  const response = await fetch(`${url}/v1/chat/completions`, { method: 'POST', body: JSON.stringify({ model: 'house/model', messages: [{ role: 'user', content: 'Hi' }], ...body }) });
+  const response = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body: JSON.stringify({ model: 'house/model', messages: [{ role: 'user', content: 'Hi' }], ...body }) });
   await response.text();
   return { status: response.status, took: performance.now() - began };
 }
@@ -75,15 +78,18 @@ describe('one slow vendor of two', () => {
 });
 
 describe('a thousand clients before a dead vendor', () => {
-  it('have it asked at most 1.2 times each, though two providers lead to it and it serves two models', async () => {
+  it('have it asked at most 1.2 times each, though two providers lead to it and it serves two models, and nothing stays reserved', async () => {
     const vendor = await startScriptedVendor(dead);
     const stations = ['dead', 'mirror'].map((name) => station({ name, endpoints: address(vendor), models: [{}, { id: 'house/other' }] }));
-    const gateway = await startGateway({ plugins: [openDoors(), chatCompletions(), ...stations, preferences(), keys(), health()] });
-    const called = await Promise.all(Array.from({ length: 1000 }, () => call(gateway, { provider: { fallback: 'house/other' } })));
+    const gateway = await startGateway({ plugins: [bearer(), chatCompletions(), ...stations, preferences(), keys(), health(), balance({ firstCredit: '0' })] });
+    const { key } = z.object({ key: z.string() }).parse(await gateway.verb('keys create', [], { account: 'tester', credit: '1000' }));
+    const called = await Promise.all(Array.from({ length: 1000 }, () => call(gateway, { provider: { fallback: 'house/other' } }, { authorization: `Bearer ${key}` })));
     process.stdout.write(`${vendor.bodies.length} attempts for 1000 calls\n`);
     expect(called.every(({ status }) => status === 503)).toBe(true);
     expect(vendor.bodies.length).toBeGreaterThan(0);
     expect(vendor.bodies.length).toBeLessThanOrEqual(1200);
+    expect(await gateway.verb('audit')).toMatchObject({ ok: true, pending: 0 });
+    expect((await (await fetch(`${gateway.url}/v1/user/balance`, { headers: { authorization: `Bearer ${key}` } })).json())).toMatchObject({ used: 0 });
     await gateway.close();
     await vendor.close();
   });
