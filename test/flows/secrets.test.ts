@@ -5,6 +5,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { request } from 'node:http';
 import { Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { apiKeyHeader } from '../../plugins/auth/api-key-header.ts';
@@ -99,17 +100,58 @@ describe('canaries', () => {
   });
 });
 
+/** Ways to write an address so that one reader takes it for another: by encoding, by steps back, by case, by what is behind a semicolon. */
+function tricksFor(path: string): string[] {
+  const [, first = '', ...rest] = path.split('/');
+  const [end, encoded] = [rest.join('/'), rest.join('%2f')];
+  return [
+    `/${first.toUpperCase()}/${end}`, `//${first}/${end}`, `/${first}//${end}`, `/${first}%2f${encoded}`, `/v1/../${first}/${end}`, `/healthz/../${first}/${end}`, `/%2e%2e/${first}/${end}`, `/${first}/./${end}`,
+    `/${first};/${end}`, `/${first};a=b/${end}`, `/${first}/${end};`, `/${first}/${end};a=b`, `/${first}/${end};.json`, `/healthz;/${first}/${end}`, `/healthz;/../${first}/${end}`, `/;/${first}/${end}`, `/healthz%3b/../${first}/${end}`,
+    `/${first}/${end}%00`, `/${first}/${end}%20`, `/${first}/${end}:`, `/:${first}/${end}`, `http://x/healthz/../${first}/${end}`,
+  ];
+}
+
+/** Of a request whose path goes out as it is written: `fetch` would tidy it up. */
+function statusOf(base: string, method: string, path: string, headers: Record<string, string>, text = ''): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(base);
+    request({ hostname, port, method, path, headers: { 'content-length': text.length, ...headers } }, (response) => resolve(response.resume().statusCode)).on('error', reject).end(text);
+  });
+}
+
 describe('a key', () => {
   it('of a user opens no address of the operators, by whichever method, at either door', async () => {
     const paths = ['/admin/keys', '/admin/accounts', '/admin/credits', '/admin/usage', '/admin/audit', '/admin/keys/x/disable'];
     for (const base of [door(), house.gateway.url]) {
-      for (const path of [...paths, '/ADMIN/keys', '//admin/keys', '/admin%2fkeys', '/v1/../admin/keys', '/admin/./keys']) {
+      for (const path of [...paths, ...paths.slice(0, 1).flatMap(tricksFor)]) {
         for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
-          const { status } = await fetch(base + path, { method, headers: { authorization: `Bearer ${house.key}`, 'x-http-method-override': 'GET', 'x-original-url': '/admin/keys', host: 'localhost' } });
+          const status = await statusOf(base, method, path, { authorization: `Bearer ${house.key}`, 'x-http-method-override': 'GET', 'x-original-url': '/admin/keys', host: 'localhost' });
           expect([path, method, status]).toEqual([path, method, expect.toBeOneOf(method === 'OPTIONS' ? [200, 204, 404] : [401, 403, 404, 405, 501])]);
         }
       }
     }
+  });
+
+  it('is needed for what it is for, however its address is written', async () => {
+    for (const path of ['/v1/user/balance', '/v1/calls/x']) {
+      for (const trick of tricksFor(path)) {
+        for (const [method, headers] of [['GET', {}], ['POST', { 'x-http-method-override': 'GET' }], ['HEAD', {}]] as const) {
+          expect([trick, method, await statusOf(house.gateway.url, method, trick, headers)]).toEqual([trick, method, expect.toBeOneOf([400, 401, 404, 405])]);
+        }
+      }
+    }
+    const asked = house.vendor.requests.length;
+    for (const trick of tricksFor('/v1/chat/completions')) expect([trick, await statusOf(house.gateway.url, 'POST', trick, {})]).toEqual([trick, expect.toBeOneOf([400, 401, 404, 405])]);
+    expect(house.vendor.requests.length).toBe(asked);
+  });
+
+  it('leads to models whose names hold slashes, plain or encoded, and to none by what stands behind a semicolon', async () => {
+    const status = (path: string): Promise<number | undefined> => statusOf(house.gateway.url, 'POST', path, { 'x-goog-api-key': house.key, 'content-type': 'application/json' }, '{"contents":[{"role":"user","parts":[{"text":"Hi"}]}]}');
+    for (const name of [model, model.replace('/', '%2F'), model.replace('/', '%2f')]) expect([name, await status(`/beta/v1beta/models/${name}:generateContent`)]).toEqual([name, 200]);
+    for (const name of [`${model};a=b`, `${model};`, `x;/${model}`, `${model}/..`, `${model}%2f%2e%2e`, `/${model}`, `..%2f${model}`, model.toUpperCase()]) {
+      expect([name, await status(`/beta/v1beta/models/${name}:generateContent`)]).toEqual([name, expect.toBeOneOf([400, 404])]);
+    }
+    for (const end of [':generateContent;a=b', ':generateContent:countTokens', ':', ';:generateContent']) expect([end, await status(`/beta/v1beta/models/${model}${end}`)]).toEqual([end, expect.toBeOneOf([400, 404])]);
   });
 
   it('of one account sees no call of another, nor what its idempotency key stands for', async () => {

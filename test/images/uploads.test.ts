@@ -8,7 +8,14 @@ import { editForm, jpegBytes, openGallery, pngBytes, type Gallery } from './gall
 
 const dataFolder = mkdtempSync(join(tmpdir(), 'tollgate-uploads-'));
 const uploads = join(dataFolder, 'uploads');
-const left = (): string[] => (existsSync(uploads) ? readdirSync(uploads, { recursive: true }).map(String) : []);
+
+function left(): string[] {
+  try {
+    return existsSync(uploads) ? readdirSync(uploads, { recursive: true }).map(String) : [];
+  } catch {
+    return ['what went while it was looked at'];
+  }
+}
 
 let gallery: Gallery;
 beforeAll(async () => void (gallery = await openGallery({ settings: { dataFolder, server: { bodyLimit: 1_000_000 } } })));
@@ -42,6 +49,9 @@ describe('a form', () => {
     ['that is too large', () => editForm({}, [['image', Buffer.concat([pngBytes(), Buffer.alloc(1_000_000)]), 'a.png']]), 413, /1000000 bytes/],
     ['of too many fields', () => editForm(Object.fromEntries(Array.from({ length: 70 }, (_, index) => [`x${index}`, 'y']))), 413, /64 fields/],
     ['of too many files', () => editForm({}, Array.from({ length: 33 }, () => ['image[]', pngBytes(), 'a.png'])), 413, /32 files/],
+    ['of a hundred files', () => editForm({}, Array.from({ length: 100 }, () => ['image[]', pngBytes(), 'a.png'])), 413, /32 files/],
+    ['of ten thousand parts', () => editForm(Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`x${index}`, 'y']))), 413, /64 fields/],
+    ['with a name of a megabyte', () => editForm({ ['x'.repeat(900_000)]: 'y' }), 400, /a name of more than 100/],
     ['with a name too long', () => editForm({ ['x'.repeat(101)]: 'y' }), 400, /a name of more than 100/],
     ['with a name of a thing everything has', () => editForm({ constructor: 'x' }), 400, /Unknown parameter: 'constructor'/],
     ['that goes to a model that edits nothing', () => editForm({ model: 'google/gemini-2.5-flash-image' }), 400, /Image editing is not supported for model/],
@@ -85,6 +95,36 @@ describe('a form', () => {
     const headers = { authorization: `Bearer ${gallery.key}`, 'content-type': 'multipart/form-data; boundary=there' };
     const response = await fetch(gallery.gateway.url + edits, { method: 'POST', headers, body });
     expect(response.status).toBe(400);
+    await nothingLeft();
+  });
+
+  it('with a form inside is not opened up: what is inside is no picture and no field', async () => {
+    const inside = '--inner\r\nContent-Disposition: form-data; name="prompt"\r\n\r\nsmuggled\r\n--inner--\r\n';
+    const part = (head: string, text: string): string => `--there\r\nContent-Disposition: form-data; ${head}\r\n\r\n${text}\r\n`;
+    const fields = part('name="model"', 'openai/gpt-image-1.5') + part('name="quality"', 'low');
+    const headers = { authorization: `Bearer ${gallery.key}`, 'content-type': 'multipart/form-data; boundary=there' };
+    for (const head of ['name="image"\r\nContent-Type: multipart/mixed; boundary=inner', 'name="image"; filename="a.png"\r\nContent-Type: multipart/form-data; boundary=inner']) {
+      const asked = gallery.painter.requests.length;
+      const response = await fetch(gallery.gateway.url + edits, { method: 'POST', headers, body: `${fields}${part(head, inside)}--there--\r\n` });
+      expect([response.status, await response.json()]).toEqual([400, { error: expect.objectContaining({ message: expect.not.stringContaining('smuggled') }) }]);
+      expect(gallery.painter.requests.length).toBe(asked);
+    }
+    await nothingLeft();
+  });
+
+  it('that comes slowly keeps nobody waiting, and is taken whole', async () => {
+    const body = Buffer.from(await new Response(editForm({}, [['image', Buffer.concat([pngBytes(), Buffer.alloc(50_000)]), 'a.png']])).arrayBuffer());
+    const boundary = /^--(\S+)/.exec(body.toString('latin1'))?.[1] ?? '';
+    const headers = { authorization: `Bearer ${gallery.key}`, 'content-type': `multipart/form-data; boundary=${boundary}`, 'content-length': body.length };
+    const slow = Promise.withResolvers<number | undefined>();
+    const sending = request(gallery.gateway.url + edits, { method: 'POST', headers }, (response) => slow.resolve(response.resume().statusCode)).on('error', slow.reject);
+    for (let at = 0; at < body.length; at += 5000) {
+      sending.write(body.subarray(at, at + 5000));
+      if (at === 25_000) expect((await gallery.post(edits, editForm())).status).toBe(200);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    sending.end();
+    expect(await slow.promise).toBe(200);
     await nothingLeft();
   });
 
