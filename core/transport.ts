@@ -35,6 +35,7 @@ class Body implements AsyncIterableIterator<Uint8Array> {
   #chunks: Uint8Array[] = [];
   #waiting = 0;
   #reader: { resolve(result: IteratorResult<Uint8Array>): void; reject(error: Error): void } | undefined;
+  #scheduled = false;
   #end: { readonly error: Error | undefined } | undefined;
 
   constructor(controller: Dispatcher.DispatchController) {
@@ -42,13 +43,23 @@ class Body implements AsyncIterableIterator<Uint8Array> {
   }
 
   push(chunk: Uint8Array): void {
-    const reader = this.#reader;
-    this.#reader = undefined;
     this.#chunks.push(chunk);
     this.#waiting += chunk.length;
     if (this.#waiting >= mostWaiting) this.#controller.pause();
+    if (!this.#reader || this.#scheduled) return;
     // Not at once: a vendor sends each event as a chunk, and the socket holds many of them, to be read now in a few goes.
-    if (reader) setImmediate(() => reader.resolve({ value: this.#take(), done: false }));
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      this.#deliver();
+    });
+  }
+
+  #deliver(): void {
+    const reader = this.#reader;
+    if (!reader || this.#chunks.length === 0) return;
+    this.#reader = undefined;
+    reader.resolve({ value: this.#take(), done: false });
   }
 
   /** All that waits, in one piece. */
@@ -63,6 +74,8 @@ class Body implements AsyncIterableIterator<Uint8Array> {
 
   end(error?: Error): void {
     this.#end ??= { error };
+    // A reply that is there whole is not waited with.
+    this.#deliver();
     const reader = this.#reader;
     this.#reader = undefined;
     if (!reader) return;
