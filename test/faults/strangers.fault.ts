@@ -1,17 +1,21 @@
 /** Strangers who try keys: what the time of a refusal tells them, and what they cost those who have one. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { crc32 } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { createKeyring } from '../../plugins/meters/balance/keyring.ts';
 import { keyId, noLimits } from '../../plugins/meters/balance/keys.ts';
 import type { KeyRecord } from '../../plugins/meters/balance/store.ts';
 import { createSecret, hashSecret } from '../../plugins/shared/secret.ts';
+import { usageOf } from '../bench/processes.ts';
 import { storeWith } from '../balance/calls.ts';
 import { megabyte, memoryOf } from '../support/memory-of.ts';
 import { modelOf, openOperated, type Operated } from '../support/operated.ts';
+import { openSocket } from '../support/raw.ts';
 
 /** How far apart two means are, in units of what chance makes of them: beyond 4.5 it is no chance. */
 function welch(first: readonly number[], second: readonly number[]): number {
@@ -101,11 +105,58 @@ async function tryKeys(url: string, keys: number, addresses: number): Promise<Fl
 }
 
 /** Somebody else on the same machine, who refuses as many: what a flood costs there is not the gateway's doing. */
-async function openBystander(): Promise<{ readonly url: string; close(): void }> {
+async function openBystander(): Promise<{ readonly url: string; readonly pid: number | undefined; close(): void }> {
   const child = spawn(process.execPath, ['-e', "const server = require('node:http').createServer((_, reply) => reply.writeHead(401).end()).listen(0, '127.0.0.1', () => console.log(server.address().port))"]);
   const [port]: unknown[] = await once(child.stdout, 'data');
-  return { url: `http://127.0.0.1:${String(port).trim()}`, close: () => void child.kill() };
+  return { url: `http://127.0.0.1:${String(port).trim()}`, pid: child.pid, close: () => void child.kill() };
 }
+
+/** Sends so many calls with a key, one after the other on each of a few connections; answers how often each status came. */
+async function callWith(url: string, key: string, calls: number): Promise<Record<string, number>> {
+  const answered: Record<string, number> = {};
+  const one = `POST /alpha/v1/messages HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\nanthropic-version: 2023-06-01\r\ncontent-length: 2\r\n\r\n{}`;
+  const line = async (): Promise<void> => {
+    const socket = await openSocket(url);
+    for (let call = 0; call < calls / 10; call += 1) {
+      socket.write(one);
+      const [bytes]: unknown[] = await once(socket, 'data');
+      const status = String(bytes).slice(9, 12);
+      answered[status] = (answered[status] ?? 0) + 1;
+    }
+    socket.destroy();
+  };
+  await Promise.all(Array.from({ length: 10 }, line));
+  return answered;
+}
+
+describe('a key that was taken back', () => {
+  it('costs at most 50 µs of the processor more than a bare server takes to refuse it, and writes nothing', async () => {
+    const operated = await openOperated();
+    const made = z.object({ key: z.string(), id: z.string() }).parse(await operated.verb('keys', 'create'));
+    await operated.verb('keys', 'disable', made.id);
+    const gateway = await operated.start();
+    const bystander = await openBystander();
+    const calls = 20_000;
+    /** Microseconds of processor time for each. */
+    const costOf = async (url: string, pid = 0): Promise<number> => {
+      const before = usageOf(pid).cpu;
+      expect(await callWith(url, made.key, calls)).toEqual({ 401: calls });
+      return ((usageOf(pid).cpu - before) / calls) * 1e6;
+    };
+    await costOf(bystander.url, bystander.pid);
+    await costOf(gateway.url, gateway.child.pid);
+    const printed = gateway.printed().length;
+    const written = readFileSync(join(operated.folder, 'ledger.db-wal')).length;
+    const costs: number[] = [];
+    while (costs.length < 3) costs.push((await costOf(gateway.url, gateway.child.pid)) - (await costOf(bystander.url, bystander.pid)));
+    process.stdout.write(`${costs.map((cost) => cost.toFixed(1)).join(', ')} µs more for each\n`);
+    expect(Math.min(...costs)).toBeLessThan(50);
+    expect([gateway.printed().length, readFileSync(join(operated.folder, 'ledger.db-wal')).length]).toEqual([printed, written]);
+    bystander.close();
+    await operated.reset();
+    await operated.close();
+  });
+});
 
 describe('half a million keys that are tried, five thousand a second,', () => {
   let operated: Operated;
