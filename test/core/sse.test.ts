@@ -1,3 +1,5 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { frame, SseReader } from '../../core/sse.ts';
@@ -79,6 +81,27 @@ describe('reading a stream', () => {
     expect(() => {
       for (let index = 0; index < 10; index += 1) reader.push(piece);
     }).toThrow('longer than the gateway accepts');
+  });
+});
+
+describe('every stream of the golden files', () => {
+  const files = globSync(join(import.meta.dirname, '../golden/*/*/reply.sse')).map((file) => readFileSync(file, 'utf8'));
+  const endings: readonly (readonly [string, (text: string) => string])[] = [
+    ['LF', (text) => text], ['CR and LF', (text) => text.replaceAll('\n', '\r\n')], ['CR', (text) => text.replaceAll('\n', '\r')],
+    ['all of them by turns', (text) => text.split('\n').reduce((all, line, place) => all + ['\n', '\r', '\r\n'][place % 3] + line)],
+  ];
+
+  it.each(endings)('with lines that end by %s, and a mark of the byte order, says the same in pieces of one byte as whole', (_, end) => {
+    expect(files.length).toBeGreaterThan(20);
+    for (const file of files) {
+      const plain = file.replaceAll('\r\n', '\n');
+      const { events } = readIn(plain, []);
+      expect(events.length).toBeGreaterThan(0);
+      for (const stream of [end(plain), `\ufeff${end(plain)}`]) {
+        expect(readIn(stream, Array.from({ length: Buffer.byteLength(stream) }, (_each, at) => at)).events).toEqual(events);
+        for (let at = 1; at < Buffer.byteLength(stream); at += 7) expect(readIn(stream, [at]).events.length).toBe(events.length);
+      }
+    }
   });
 });
 
