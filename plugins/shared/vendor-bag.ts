@@ -20,11 +20,13 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The members not in `known`, and those that are null: unset, and yet what the client wrote. Mostly there are none. */
+/** The members not in `known`, and those that are null: unset, and yet what the client wrote. Mostly there are none, and no list is made to find that out. */
 export function leftover(wire: object, known: ReadonlySet<string>): Fields {
-  let rest: Record<string, unknown> | undefined;
-  if (isObject(wire)) for (const name in wire) if (wire[name] === null || !known.has(name)) (rest ??= {})[name] = wire[name];
-  return rest ?? nothing;
+  const isLeft = (name: string, value: unknown): boolean => value === null || !known.has(name);
+  if (!isObject(wire)) return nothing;
+  // By entries, since a member may be called `__proto__`.
+  for (const name in wire) if (isLeft(name, wire[name])) return Object.fromEntries(Object.entries(wire).filter((member) => isLeft(...member)));
+  return nothing;
 }
 
 /** `fields` as one member, unless there are none. */

@@ -1,0 +1,16 @@
+/** What a wire object holds beyond what is known of it. */
+import { expect, it } from 'vitest';
+import { leftover } from '../../plugins/shared/vendor-bag.ts';
+
+const known = new Set(['type', 'text']);
+
+it.each([
+  ['nothing', '{"type":"text","text":"a"}', '{}'],
+  ['fields nobody knows', '{"type":"text","x":1,"text":"a"}', '{"x":1}'],
+  ['what is null, known or not', '{"type":null,"text":"a"}', '{"type":null}'],
+  ['a field that is called like the prototype, which it does not become', '{"text":"a","__proto__":{"polluted":true}}', '{"__proto__":{"polluted":true}}'],
+])('is %s', (_, wire, left) => {
+  const rest = leftover(JSON.parse(wire), known);
+  expect(JSON.stringify(rest)).toBe(left);
+  expect('polluted' in rest).toBe(false);
+});
