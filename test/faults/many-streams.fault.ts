@@ -3,16 +3,14 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startFirehose } from '../support/firehose.ts';
 import { megabyte, memoryOf } from '../support/memory-of.ts';
 import { openOperated, wires, type Operated } from '../support/operated.ts';
+import { readNumbers } from '../support/read-numbers.ts';
 
 let operated: Operated;
 beforeAll(async () => {
   operated = await openOperated();
   await operated.verb('credit', 'add', 'default', '100000');
 });
-afterAll(async () => {
-  await operated.reset();
-  await operated.close();
-});
+afterAll(() => operated.close());
 
 const streams = 100;
 const events = 10_000;
@@ -22,27 +20,12 @@ const least = 50_000;
 /** How each family tells of a piece of text, all of which are numbers here. */
 const piece = /"(?:content|text|delta)":"(\d+) "/g;
 
-async function readNumbers(response: Response): Promise<number> {
-  let [rest, read] = ['', 0];
-  const decoder = new TextDecoder();
-  for await (const bytes of response.body ?? []) {
-    const text = rest + decoder.decode(bytes, { stream: true });
-    const end = text.lastIndexOf('\n') + 1;
-    rest = text.slice(end);
-    for (const [, number] of text.slice(0, end).matchAll(piece)) {
-      if (Number(number) !== read + 1) throw new Error(`${number} came after ${read}`);
-      read += 1;
-    }
-  }
-  return read;
-}
-
 it.each(wires)('a hundred streams of ten thousand events of %s come whole and in order, fifty thousand events a second', async (wire) => {
   const firehose = await startFirehose((number) => (number > events ? undefined : `${number} `));
   const gateway = await operated.start(firehose.environment);
   const round = async (): Promise<number> => {
     const began = performance.now();
-    const read = await Promise.all(Array.from({ length: streams }, async () => readNumbers(await operated.stream(gateway, wire))));
+    const read = await Promise.all(Array.from({ length: streams }, async () => readNumbers(await operated.stream(gateway, wire), piece)));
     expect(read).toEqual(read.map(() => events));
     return ((streams * events) / (performance.now() - began)) * 1000;
   };

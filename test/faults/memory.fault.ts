@@ -6,6 +6,7 @@ import { askable, megabyte, memoryOf, openHeap } from '../support/memory-of.ts';
 import { modelOf, openOperated, streamedCall, until, type Operated, type Wire } from '../support/operated.ts';
 import type { RunningGateway } from '../support/process.ts';
 import { openSocket } from '../support/raw.ts';
+import { readNumbers } from '../support/read-numbers.ts';
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
@@ -88,25 +89,6 @@ describe('two hundred clients that read a kilobyte a second', () => {
 const pieces: Readonly<Record<Wire, RegExp>> = {
   'chat-completions': /"content":"(\d+) "/g, messages: /"text":"(\d+) "/g, responses: /"delta":"(\d+) "/g, 'generate-content': /"text":"(\d+) "/g,
 };
-
-/** Reads numbers to the end of a stream, and throws where one is missing; `look` is called after every so many of them. */
-async function readNumbers(response: Response, piece: RegExp, every: number, look: () => Promise<void>): Promise<number> {
-  const decoder = new TextDecoder();
-  let [rest, read, looks] = ['', 0, 0];
-  for await (const bytes of response.body ?? []) {
-    const text = rest + decoder.decode(bytes, { stream: true });
-    const end = text.lastIndexOf('\n') + 1;
-    rest = text.slice(end);
-    for (const [, number] of text.slice(0, end).matchAll(piece)) {
-      if (Number(number) !== read + 1) throw new Error(`${number} came after ${read}`);
-      read += 1;
-    }
-    if (read < (looks + 1) * every) continue;
-    looks += 1;
-    await look();
-  }
-  return read;
-}
 
 const events = 1_000_000;
 

@@ -85,6 +85,10 @@ export async function openOperated(): Promise<Operated> {
   const file = join(folder, 'gateway.config.ts');
   const vendors = await startVendors();
   const running = new Set<RunningGateway>();
+  const killAll = async (): Promise<void> => {
+    for (const gateway of running) if (gateway.child.exitCode === null && gateway.child.signalCode === null) await gateway.stop('SIGKILL');
+    running.clear();
+  };
   const configure = (server = '', plugins = ''): void => writeFileSync(file, configuration(folder, server, plugins));
 
   async function verb(...words: string[]): Promise<unknown> {
@@ -130,11 +134,11 @@ export async function openOperated(): Promise<Operated> {
     },
     async reset() {
       vendors.unscript();
-      for (const gateway of running) if (gateway.child.exitCode === null && gateway.child.signalCode === null) await gateway.stop('SIGKILL');
-      running.clear();
+      await killAll();
       configure();
     },
     async close() {
+      await killAll();
       await vendors.close();
       rmSync(folder, { recursive: true, force: true });
     },

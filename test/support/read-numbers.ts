@@ -1,0 +1,18 @@
+/** Reads a stream whose pieces of text are numbers, one after the other, to its end, and throws where one is missing; `look` is called after every so many of them. */
+export async function readNumbers(response: Response, piece: RegExp, every = Infinity, look = async (): Promise<void> => undefined): Promise<number> {
+  const decoder = new TextDecoder();
+  let [rest, read, looks] = ['', 0, 0];
+  for await (const bytes of response.body ?? []) {
+    const text = rest + decoder.decode(bytes, { stream: true });
+    const end = text.lastIndexOf('\n') + 1;
+    rest = text.slice(end);
+    for (const [, number] of text.slice(0, end).matchAll(piece)) {
+      if (Number(number) !== read + 1) throw new Error(`${number} came after ${read}`);
+      read += 1;
+    }
+    if (read < (looks + 1) * every) continue;
+    looks += 1;
+    await look();
+  }
+  return read;
+}
