@@ -1,23 +1,25 @@
 /** The calls a gateway is answering: a configuration that was replaced is let go of with the last of them, and a stop waits. */
 import { GatewayError } from './errors.ts';
 import type { Received } from './exchange.ts';
+import { Running } from './running.ts';
 
 export class Calls {
   /** Whether the gateway stops, and should be given no more. */
   draining = false;
-  readonly #running = new Set<Received>();
+  readonly #running = new Running<Received>();
   #idle: (() => void)[] = [];
 
   get count(): number {
     return this.#running.size;
   }
 
-  begin(call: Received): void {
-    this.#running.add(call);
+  /** Answers what to say at its end. */
+  begin(call: Received): number {
+    return this.#running.add(call);
   }
 
-  end(call: Received): void {
-    this.#running.delete(call);
+  end(call: number): void {
+    this.#running.remove(call);
     if (this.#running.size > 0) return;
     for (const resolve of this.#idle.splice(0)) resolve();
   }
@@ -32,8 +34,7 @@ export class Calls {
   endOlderThan(milliseconds: number): void {
     const now = performance.now();
     for (const { cancellation, startedAt } of this.#running) {
-      // They stand in the order they came in.
-      if (now - startedAt < milliseconds) return;
+      if (now - startedAt < milliseconds) continue;
       cancellation.cancel(new GatewayError('timeout', `The call was ended after ${milliseconds / 1000} s, the longest that this gateway lets one take.`));
     }
   }

@@ -27,6 +27,7 @@ export { Form } from './form.ts';
 export type { FormFile } from './form.ts';
 export { lossCodes } from './loss.ts';
 export type { Loss, LossCode } from './loss.ts';
+export { Running } from './running.ts';
 export { splice } from './splice.ts';
 export type { Edit } from './splice.ts';
 export { defineConfig } from './config.ts';

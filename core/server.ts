@@ -118,11 +118,11 @@ async function takeCall(core: Core, context: Koa.Context, protocol: Protocol, ma
   });
   const reply = new Reply(context.res, received.id, core);
   const share = core.bodies.share();
-  core.calls.begin(received);
+  const running = core.calls.begin(received);
   try {
     await walk(core, received, { protocol, match, reply, body: () => readCall(core, context, protocol, share) });
   } finally {
-    core.calls.end(received);
+    core.calls.end(running);
     share.giveBack();
   }
 }

@@ -40,7 +40,8 @@ class Ward {
   readonly conditions: PerTarget<Condition>;
   readonly budget: RetryBudget;
   readonly #settings: Settings;
-  readonly #reports = new Map<Attempt, Report>();
+  /** By the call's id, which attempts one target after another: a map of attempts would keep them longer than they last. */
+  readonly #reports = new Map<string, Report>();
 
   readonly #passOn: PassOn;
 
@@ -53,12 +54,12 @@ class Ward {
   }
 
   /** Throws where the target is not to be asked now. */
-  async admit(attempt: Attempt): Promise<void> {
+  async admit(id: string, attempt: Attempt): Promise<void> {
     const condition = this.conditions.of(attempt.target);
     if (attempt.number > 1 || this.#settings.whenAllFail === 'refuse') condition.check();
     if (attempt.number > 1) await this.#admitRetry(attempt, condition);
     const report = condition.enter();
-    if (report) this.#reports.set(attempt, report);
+    if (report) this.#reports.set(id, report);
   }
 
   /** Going on to a target that does well is free; where nobody knows, the first who asked will tell. */
@@ -69,13 +70,13 @@ class Ward {
     throw new GatewayError('upstream_overloaded', 'Too many calls of late had to be sent again; this one was not.', { retryAfter: 1 });
   }
 
-  read(attempt: Attempt): void {
+  read(id: string, attempt: Attempt): void {
     if (attempt.phase === 'start') {
       if (attempt.number === 1) this.budget.noteFirst();
       return;
     }
-    const report = this.#reports.get(attempt);
-    this.#reports.delete(attempt);
+    const report = this.#reports.get(id);
+    this.#reports.delete(id);
     // What was not let in tells nothing, nor what no vendor was asked for.
     if (!report && attempt.status === undefined) return;
     this.#judge(attempt, report);
@@ -135,10 +136,10 @@ export const health = definePlugin({
       const well = targets.filter((target) => conditions.of(target).isWell(now));
       return well.length === 0 || well.length === targets.length ? targets : well;
     });
-    hooks.dispatch.tapPromise({ name: 'health', stage: Number.MIN_SAFE_INTEGER }, async (_, { attempt }) => {
-      await ward.admit(attempt);
+    hooks.dispatch.tapPromise({ name: 'health', stage: Number.MIN_SAFE_INTEGER }, async (_, { id, attempt }) => {
+      await ward.admit(id, attempt);
       return undefined;
     });
-    hooks.attempt.tap('health', (attempt) => void ward.read(attempt));
+    hooks.attempt.tap('health', (attempt, { id }) => void ward.read(id, attempt));
   },
 });

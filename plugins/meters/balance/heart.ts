@@ -6,7 +6,7 @@
  * ledger that was away for a while make nobody dead.
  */
 import { setTimeout as pauseFor } from 'node:timers/promises';
-import { formatUsd, type Host, type Planned } from '../../../core/index.ts';
+import { formatUsd, Running, type Host, type Planned } from '../../../core/index.ts';
 import { progressOf } from './settlement.ts';
 import type { OwnerRecord, Progress, RecoveredCall, Store } from './store.ts';
 
@@ -47,7 +47,9 @@ interface Seen {
 
 export class Heart {
   readonly #options: HeartOptions;
-  readonly #live = new Map<string, Live>();
+  readonly #live = new Running<Live>();
+  /** Where each call stands among them, by its id. */
+  readonly #places = new Map<string, number>();
   readonly #stopping = new AbortController();
   /** Whether a call began since the last beat, though it may have ended by now. */
   #hasBegun = false;
@@ -64,12 +66,15 @@ export class Heart {
 
   /** From now on the call is told of, until its end is. */
   begin(exchange: Planned): void {
-    this.#live.set(exchange.id, { exchange, told: '' });
+    this.#places.set(exchange.id, this.#live.add({ exchange, told: '' }));
     this.#hasBegun = true;
   }
 
   end(id: string): void {
-    this.#live.delete(id);
+    const place = this.#places.get(id);
+    if (place === undefined) return;
+    this.#places.delete(id);
+    this.#live.remove(place);
   }
 
   start(): void {
@@ -106,7 +111,7 @@ export class Heart {
     this.#hasBegun = false;
     const progress: Progress[] = [];
     const telling: [live: Live, told: string][] = [];
-    for (const live of this.#live.values()) {
+    for (const live of this.#live) {
       const known = progressOf(live.exchange);
       const told = known ? `${known.attempts} ${known.delivered} ${known.owed}` : '';
       if (!known || told === live.told) continue;

@@ -2,7 +2,7 @@
  * The ledger of a process, whatever configuration is in service: its store, the beats that keep its reservations its
  * own, the audits beside it, and the entries that wait until the ledger is well again.
  */
-import { formatUsd, isGatewayError, type Host, type Planned } from '../../../core/index.ts';
+import { formatUsd, isGatewayError, Running, type Host, type Planned } from '../../../core/index.ts';
 import { Heart } from './heart.ts';
 import type { LedgerMetrics } from './metrics.ts';
 import { settleDurably, unsent } from './settlement.ts';
@@ -30,7 +30,7 @@ export class Keeper {
   readonly #options: KeeperOptions;
   readonly #heart: Heart;
   readonly #closing = new AbortController();
-  readonly #settling = new Set<Promise<unknown>>();
+  readonly #settling = new Running<Promise<unknown>>();
   /** Reservations that may have been made, and were refused to their callers. */
   readonly #doubtful = new Set<string>();
   readonly #auditing: NodeJS.Timeout | undefined;
@@ -54,9 +54,9 @@ export class Keeper {
   /** Resolves once the entry is durable, or given up because the gateway stops. */
   async settle(settlement: Settlement): Promise<Settled | undefined> {
     const settling = settleDurably(this.store, settlement, { logger: this.#options.logger, closing: this.#closing.signal });
-    this.#settling.add(settling);
+    const place = this.#settling.add(settling);
     const settled = await settling;
-    this.#settling.delete(settling);
+    this.#settling.remove(place);
     this.#heart.end(settlement.id);
     this.#note(settlement, settled);
     return settled;

@@ -14,8 +14,8 @@ const forgiveness = 60_000;
 const leastPenalty = 1000;
 
 export class Pace {
-  /** Attempts that wait for their first event, oldest first. */
-  readonly #waiting = new Set<Attempt>();
+  /** When each call began whose attempt waits for its first event, oldest first; by its id, since a set of attempts would keep them longer than they last. */
+  readonly #waiting = new Map<string, number>();
   #average: number | undefined;
   #heardAt = 0;
   /** Attempts that run. */
@@ -30,23 +30,23 @@ export class Pace {
 
   /** How long it has said nothing to anyone who waits. */
   #silence(now: number): number {
-    const [oldest] = this.#waiting;
-    return oldest ? now - Math.max(oldest.startedAt, this.#heardAt) : 0;
+    const [oldest] = this.#waiting.values();
+    return oldest === undefined ? 0 : now - Math.max(oldest, this.#heardAt);
   }
 
-  started(attempt: Attempt): void {
+  started(id: string, attempt: Attempt): void {
     this.load += 1;
-    this.#waiting.add(attempt);
+    this.#waiting.set(id, attempt.startedAt);
   }
 
-  answered(attempt: Attempt, now: number): void {
-    this.#waiting.delete(attempt);
+  answered(id: string, attempt: Attempt, now: number): void {
+    this.#waiting.delete(id);
     this.#learn(attempt.firstEventAfter ?? 0, now);
   }
 
-  ended(attempt: Attempt, now: number): void {
+  ended(id: string, attempt: Attempt, now: number): void {
     this.load -= 1;
-    const answered = !this.#waiting.delete(attempt);
+    const answered = !this.#waiting.delete(id);
     const { error, duration = 0, sent } = attempt;
     if (answered || !error || !sent || error.code === 'client_gone') return;
     // A refusal of what the caller sent tells nothing of how long an answer takes.
@@ -69,13 +69,13 @@ export class Paces {
     return (stream ? this.#streams : this.#replies).of(target);
   }
 
-  read(attempt: Attempt, { call, operation }: Routed): void {
+  read(attempt: Attempt, { id, call, operation }: Routed): void {
     if (operation === 'count') return;
     const pace = this.of(attempt.target, call.stream);
-    if (attempt.phase === 'start') return pace.started(attempt);
+    if (attempt.phase === 'start') return pace.started(id, attempt);
     const now = performance.now();
-    if (attempt.phase === 'first-event') pace.answered(attempt, now);
-    else pace.ended(attempt, now);
+    if (attempt.phase === 'first-event') pace.answered(id, attempt, now);
+    else pace.ended(id, attempt, now);
   }
 }
 
