@@ -109,11 +109,12 @@ async function* verbatimStream(exchange: Routed, response: UpstreamResponse, tal
       if (lastWord.length > longestBlock) throw new GatewayError('upstream_failed', 'The provider went on for too long behind the end of its reply.');
     }
   };
-  /** Comments before the first event do not even open a reply. */
-  function* forwarded(): Generator<Piece> {
-    if (opened && text) yield { text, last: false, opening: !begun };
-    if (opened) text = '';
-  }
+  /** What is there to be sent; comments before the first event do not even open a reply. Not a generator: with a `yield*` from one, replies outlived their calls by many collections. */
+  const taken = (): Piece => {
+    const piece = { text, last: false, opening: !begun };
+    text = '';
+    return piece;
+  };
   const reader = new SseReader();
   for await (const chunk of response.body) {
     if (tally.complete) continue;
@@ -121,13 +122,13 @@ async function* verbatimStream(exchange: Routed, response: UpstreamResponse, tal
     try {
       forward(reader.push(chunk));
     } finally {
-      yield* forwarded();
+      if (opened && text) yield taken();
     }
     if (tally.complete) yield { text: lastWord + (terminated ? '' : upstream.terminator), last: true, opening: false };
   }
   if (tally.complete) return;
   forward(reader.end());
-  yield* forwarded();
+  if (opened && text) yield taken();
   if (!tally.complete) for (const event of decoder.end()) tally.read(event);
   if (!tally.complete) throw cutShort();
   yield { text: lastWord + (terminated ? '' : upstream.terminator) + (call.framing === 'array' ? ']' : ''), last: true, opening: false };
