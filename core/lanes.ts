@@ -10,9 +10,9 @@ import type { Routed } from './exchange.ts';
 import { Form, writeForm } from './form.ts';
 import type { CoreHooks } from './hooks.ts';
 import { clientPath, inClientWords, type Loss } from './loss.ts';
-import type { EncodedRequest, Operation, Protocol, ReplyContext, UpstreamSide } from './protocol.ts';
+import type { EncodedRequest, Operation, Protocol, ReplyContext } from './protocol.ts';
 import type { UpstreamResponse } from './provider.ts';
-import { locateString } from './splice.ts';
+import { modelRenamer, renamedReply, type BlockWriter } from './renaming.ts';
 import { stopAt } from './stop-sequences.ts';
 import { frame, longestBlock, type SseBlock, SseReader } from './sse.ts';
 import { isOpening, type Tally } from './tally.ts';
@@ -134,9 +134,6 @@ async function* verbatimStream(exchange: Routed, response: UpstreamResponse, tal
   yield { text: lastWord + (terminated ? '' : upstream.terminator) + (call.framing === 'array' ? ']' : ''), last: true, opening: false };
 }
 
-/** Writes a block on as it came, or as it has to be. */
-type BlockWriter = (raw: string, data: string | undefined) => string;
-
 /** The events of a stream as the elements of one JSON array; its end is the last word's. */
 function arrayWriter(rename: BlockWriter): BlockWriter {
   let opening = '[';
@@ -153,43 +150,12 @@ function isUnaskedUsage(events: readonly CanonicalEvent[], wanted: boolean): boo
   return !wanted && events.length > 0 && events.every(({ type }) => type === 'usage');
 }
 
-/**
- * Puts our model id where each event names the vendor's. The events of one stream begin alike, so the place is
- * looked up once and later events are known by their beginning.
- */
-function modelRenamer(paths: UpstreamSide['modelPaths'], id: string): BlockWriter {
-  const json = JSON.stringify(id);
-  const names = [...new Set(paths.map((path) => `"${path.at(-1)}"`))];
-  let beginning: string | undefined;
-  let renamed = '';
-  return (raw, data) => {
-    // By a slice: V8 compares it by words, and what `startsWith` is passed by characters.
-    if (beginning !== undefined && raw.slice(0, beginning.length) === beginning) return renamed + raw.slice(beginning.length);
-    if (!data?.startsWith('{') || !names.some((name) => data.includes(name))) return raw;
-    const place = locateModel(data, paths);
-    const offset = raw.indexOf(data);
-    if (!place || offset < 0) return raw;
-    beginning = raw.slice(0, offset + place.end);
-    renamed = raw.slice(0, offset + place.start) + json;
-    return renamed + raw.slice(beginning.length);
-  };
-}
-
-function locateModel(text: string, paths: UpstreamSide['modelPaths']): ReturnType<typeof locateString> {
-  for (const path of paths) {
-    const place = locateString(text, path);
-    if (place) return place;
-  }
-  return undefined;
-}
-
 async function* verbatimReply(exchange: Routed, response: UpstreamResponse, tally: Tally): AsyncGenerator<Piece> {
   const { target } = exchange.attempt;
   const text = await readText(response);
   for (const event of decodeReply(target.protocol, exchange, text)) tally.read(event);
   if (!tally.complete) throw cutShort();
-  const place = locateModel(text, target.protocol.upstream.modelPaths);
-  yield { text: place ? text.slice(0, place.start) + JSON.stringify(target.model.id) + text.slice(place.end) : text, last: true, opening: false };
+  yield { text: renamedReply(text, target.protocol.upstream.modelPaths, target.model.id), last: true, opening: false };
 }
 
 /**

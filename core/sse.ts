@@ -3,6 +3,7 @@
  * the vendor wrote it, beside the event it holds: the verbatim lane sends the one on and reads the other.
  */
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
+import { detached } from './detached.ts';
 import { GatewayError } from './errors.ts';
 import type { WireEvent } from './protocol.ts';
 
@@ -45,7 +46,7 @@ export class SseReader {
     }
     this.#pending = '';
     this.#seam = '';
-    return this.#wait(from === 0 ? text : text.slice(from), blocks);
+    return this.#wait(from === 0 ? text : detached(text.slice(from)), blocks);
   }
 
   /** Where the first blank line from there on ends; below zero where there is none. */

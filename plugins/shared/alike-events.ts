@@ -3,7 +3,7 @@
  * text to a block, those that hold the same around theirs are known without being parsed: to parse them costs more than
  * everything else that is done with them.
  */
-import type { CanonicalEvent, EventDecoder, WireEvent } from '../../core/index.ts';
+import { detached, type CanonicalEvent, type EventDecoder, type WireEvent } from '../../core/index.ts';
 
 type Delta = Extract<CanonicalEvent, { type: 'block-delta' }>;
 
@@ -64,6 +64,6 @@ export class AlikeEvents implements EventDecoder {
     if (at < 0 || at !== data.lastIndexOf(written)) return;
     const behind = data.slice(at + written.length - 1);
     const after = behind.replace(padding, '');
-    this.#known = { name, delta, before: data.slice(0, at + 1), after, padded: after !== behind };
+    this.#known = { name, delta, before: detached(data.slice(0, at + 1)), after: detached(after), padded: after !== behind };
   }
 }

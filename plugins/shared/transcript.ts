@@ -3,7 +3,9 @@
  * string that grows by `+=` would keep apart, each at several times its size: here they are joined every so often.
  */
 
-/** Pieces that may stand apart: each may be a slice, and keep the whole chunk that it came in. */
+import { detached } from '../../core/index.ts';
+
+/** Pieces that may stand apart. */
 const mostApart = 50;
 
 /**
@@ -38,7 +40,7 @@ export class Transcript {
   add(text: string): void {
     const kept = this.length < this.#limit;
     this.length += text.length;
-    if (kept && this.#pieces.push(text) >= mostApart) this.#join();
+    if (kept && this.#pieces.push(detached(text)) >= mostApart) this.#join();
   }
 
   #join(): void {

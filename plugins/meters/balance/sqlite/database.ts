@@ -8,7 +8,7 @@ import { migrations } from './migrations.ts';
  * Kilobytes of the file that each connection keeps to itself. A call touches the ends of tables, since ids are in order of
  * time; whatever room there is beyond that fills with every page that was ever written, and memory grows with the books.
  */
-const cached = 4000;
+const cached = 1000;
 
 /** Throws where the file cannot be opened, is no database, or was written by a newer version. */
 export function openDatabase(file: string, busyTimeout: number): DatabaseSync {
