@@ -64,6 +64,6 @@ export class AlikeEvents implements EventDecoder {
     if (at < 0 || at !== data.lastIndexOf(written)) return;
     const behind = data.slice(at + written.length - 1);
     const after = behind.replace(padding, '');
-    this.#known = { name, delta, before: detached(data.slice(0, at + 1)), after: detached(after), padded: after !== behind };
+    this.#known = { name: name && detached(name), delta, before: detached(data.slice(0, at + 1)), after: detached(after), padded: after !== behind };
   }
 }

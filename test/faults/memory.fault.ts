@@ -77,6 +77,7 @@ describe('two hundred clients that read a kilobyte a second', () => {
     const [kept, more, idle, worked, peak] = [held, grown, resident, busy, most].map((bytes) => (bytes / megabyte).toFixed(1));
     print(`${client} from ${wire}: ${kept} MB held for them, the process grown by ${more} from ${idle}; with garbage ${worked} after quick ones, ${peak} with slow ones; ${late} of ${poured.at(-1)} events in the last ten seconds`);
     expect(held).toBeLessThan(50 * megabyte);
+    expect(grown).toBeLessThan(50 * megabyte);
     expect(most - busy).toBeLessThan(50 * megabyte);
     // By then what the sockets of the system hold is full: 200 kB a second are a thousand events.
     expect(late).toBeLessThan((poured.at(-1) ?? 0) / 10);
