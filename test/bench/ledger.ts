@@ -9,45 +9,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openPostgres } from '../../plugins/meters/balance/postgres/open.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
-import type { Consumption, Store } from '../../plugins/meters/balance/store.ts';
+import type { Store } from '../../plugins/meters/balance/store.ts';
 import { startPostgres } from '../support/postgres.ts';
+import { fill, keys, reserveOne, settleOne } from './pairs.ts';
 
 const pairs = Number(process.env['LEDGER_PAIRS'] ?? 100_000);
 const inFlight = Number(process.env['LEDGER_FLIGHT'] ?? 256);
-const keys = Number(process.env['LEDGER_KEYS'] ?? 64);
 const rounds = 3;
-
-const consumption: Consumption = {
-  model: 'openai/gpt-5-mini', provider: 'openai', price: '0123456789ab', input: 1200, output: 300, attempts: 1,
-  usage: '{"input":1200,"cacheRead":1024,"output":300,"reasoning":128}',
-  costs: '[["cacheRead",1024,"0.025"],["input",176,"0.25"],["output",300,"2"]]',
-};
-
-function keyOf(index: number): string {
-  return (index % keys).toString(16).padStart(16, '0');
-}
-
-async function fill(store: Store): Promise<void> {
-  await store.createAccount({ name: 'bench', at: Date.now() });
-  await store.credit({ account: 'bench', amount: 10n ** 15n, kind: 'top-up', reference: undefined, at: Date.now() });
-  const limits = { spendCap: undefined, models: undefined, expires: undefined, callsPerMinute: undefined };
-  for (let index = 0; index < keys; index += 1) {
-    const id = keyOf(index);
-    await store.createKey({ ...limits, id, hash: id.padEnd(64, '0'), lastFour: 'wxyz', name: '', kind: 'user', account: 'bench', at: Date.now() });
-  }
-}
-
-let made = 0;
-
-async function pair(store: Store): Promise<void> {
-  made += 1;
-  const id = `0199-${made.toString().padStart(31, '0')}`;
-  const quotes = [{ model: 'openai/gpt-5-mini', provider: 'openai', price: '0123456789ab', least: 40_000n, most: 1_200_000n, input: 30, owed: 7500n }];
-  const reserved = await store.reserve({ id, account: 'bench', key: keyOf(made), quotes, at: Date.now() });
-  if (reserved.status !== 'reserved') throw new Error(`refused: ${reserved.status}`);
-  const settled = await store.settle({ ...consumption, id, amount: 669_600n, reason: 'completed', basis: 'usage', suspect: false, at: Date.now() });
-  if (settled.status !== 'posted') throw new Error(`not settled: ${settled.status}`);
-}
 
 interface Round {
   readonly perSecond: number;
@@ -60,7 +28,7 @@ async function round(store: Store, count: number): Promise<Round> {
   const spend = async (): Promise<void> => {
     while (left > 0) {
       left -= 1;
-      await pair(store);
+      await settleOne(store, await reserveOne(store));
     }
   };
   const [began, all, loop] = [performance.now(), process.cpuUsage(), process.threadCpuUsage()];

@@ -1,0 +1,77 @@
+/**
+ * The parts Tollgate is made of, and nothing between them: Koa, http-proxy-3, undici, and a ledger that is on disk before a
+ * call goes on and before its reply does. It knows no key and checks nothing; `said-anew` makes text of what it has read,
+ * as whoever translates has to. What it takes is the least that a gateway of these parts can take on this machine.
+ *
+ *   node parts.ts <port> <vendor> <folder> [said-anew]
+ */
+import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
+import { join } from 'node:path';
+import httpProxy from 'http-proxy-3';
+import Koa from 'koa';
+import Agent from 'undici/lib/dispatcher/agent.js';
+import { Cancellation } from '../../core/cancellation.ts';
+import { send } from '../../core/transport.ts';
+import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
+import type { UpstreamRequest, UpstreamResponse } from '../../core/index.ts';
+import { fill, reserveOne, settleOne } from './pairs.ts';
+
+const [port, vendor, folder, saidAnew] = process.argv.slice(2);
+if (!port || !vendor || !folder) throw new Error('usage: node parts.ts <port> <vendor> <folder> [said-anew]');
+
+const ledger = await openSqlite({ file: join(folder, `parts-${port}.db`) });
+await fill(ledger);
+const agent = new Agent({ headersTimeout: 0, keepAliveTimeout: 30_000 });
+const proxy = httpProxy.createProxyServer({ selfHandleResponse: true, ignorePath: true, agent });
+const standIn = new Response(null);
+
+async function read(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of body) chunks.push(chunk);
+  const bytes = Buffer.concat(chunks);
+  if (!isUtf8(bytes)) throw new Error('no UTF-8');
+  return bytes.toString();
+}
+
+function bodyOf(request: IncomingMessage): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk)).on('end', () => resolve(Buffer.concat(chunks))).on('error', reject);
+  });
+}
+
+/** What is sent on of a text that was read. */
+function again(text: string): string {
+  const value: unknown = JSON.parse(text);
+  return saidAnew ? JSON.stringify(value) : text;
+}
+
+function proxied({ req, res }: Koa.Context, request: UpstreamRequest): Promise<UpstreamResponse> {
+  return new Promise((resolve, reject) => {
+    const fetch = async (): Promise<Response> => {
+      resolve(await send(agent, request, new Cancellation(), () => undefined));
+      return standIn;
+    };
+    proxy.web(req, res, { target: request.url, method: request.method, fetch, fetchOptions: { requestOptions: { headers: [] } } }, reject);
+  });
+}
+
+const app = new Koa();
+app.use(async (context) => {
+  if (context.method === 'GET') {
+    context.body = 'ok';
+    return;
+  }
+  const bytes = await bodyOf(context.req);
+  if (!isUtf8(bytes)) throw new Error('no UTF-8');
+  const body = again(bytes.toString());
+  const id = await reserveOne(ledger);
+  const headers = { authorization: 'Bearer sk-vendor', 'content-type': 'application/json', accept: 'application/json' };
+  const reply = await proxied(context, { url: `${vendor}/v1/chat/completions`, method: 'POST', headers, body });
+  const text = again(await read(reply.body));
+  await settleOne(ledger, id);
+  context.respond = false;
+  context.res.writeHead(reply.status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }).end(text);
+});
+app.listen(Number(port), '127.0.0.1');
