@@ -7,12 +7,13 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
 import { mostBodies } from './bodies.ts';
+import { longestDeadline } from './deadlines.ts';
 import { mostConnections } from './descriptors.ts';
 import { faultsOf } from './options.ts';
 import { pluginInterface, reasonOf, type Plugin, type PluginEntry } from './plugin.ts';
 import { meanRunningCopy } from './running-copy.ts';
 
-const seconds = (fallback: number) => z.number().positive().default(fallback).transform((value) => value * 1000);
+const seconds = (fallback: number) => z.number().positive().max(longestDeadline).default(fallback).transform((value) => value * 1000);
 
 export const settingsSchema = z.strictObject({
   server: z

@@ -3,11 +3,11 @@
  * and as much as its provider allows, and not for more than a few at once. Beyond that it is let go of, like all others.
  */
 import { z } from 'zod';
-import { setDeadline } from './deadlines.ts';
+import { longestDeadline, setDeadline } from './deadlines.ts';
 
 export const drainSchema = z.strictObject({
   /** Seconds, and bytes of text, that are read on at most. */
-  seconds: z.number().positive().default(60),
+  seconds: z.number().positive().max(longestDeadline).default(60),
   bytes: z.int().positive().default(4 * 1024 * 1024),
   /** How many replies of the provider at once. */
   atOnce: z.int().positive().default(20),

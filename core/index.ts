@@ -23,6 +23,7 @@ export type { Block, CanonicalRequest, ImageSettings, Tool, Turn } from './canon
 export { knownCount, usageSchema } from './canonical/usage.ts';
 export type { Usage } from './canonical/usage.ts';
 export { inputBound, outputBound, pictureTokens } from './bound.ts';
+export { longestDeadline } from './deadlines.ts';
 export { detached } from './detached.ts';
 export { Form } from './form.ts';
 export type { FormFile } from './form.ts';

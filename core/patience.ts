@@ -1,7 +1,7 @@
 /** Waiting, for so long and no longer. */
 import { setDeadline } from './deadlines.ts';
 
-/** What a promise gives, or undefined when it takes longer than `milliseconds`, give or take a tick; the promise goes on. */
+/** What a promise gives, or undefined when it takes longer than `milliseconds`; the promise goes on. */
 export function within<Value>(promise: Promise<Value>, milliseconds: number): Promise<Value | undefined> {
   return new Promise((resolve, reject) => {
     const inTime = setDeadline(milliseconds, () => resolve(undefined));

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import type { CanonicalRequest } from './canonical/request.ts';
 import { readCatalogue, type Model } from './catalog.ts';
+import { longestDeadline } from './deadlines.ts';
 import { drainSchema, type DrainLimits } from './drain.ts';
 import { examineVendor } from './examination.ts';
 import { definePlugin, type PluginFactory } from './plugin.ts';
@@ -81,7 +82,7 @@ export function drainLimits(choice: z.output<typeof onAbortSchema>): DrainLimits
   return choice === 'drain' ? drainSchema.parse({}) : choice.drain;
 }
 
-const seconds = z.number().positive().transform((value) => value * 1000);
+const seconds = z.number().positive().max(longestDeadline).transform((value) => value * 1000);
 
 /** Seconds to the first event of a stream, and to a whole JSON reply, where these are not the gateway's own: a machine of one's own may be slow. */
 export const patienceSchema = z.strictObject({ firstEvent: seconds, reply: seconds }).partial().optional();
@@ -105,7 +106,7 @@ const optionsSchema = z.strictObject({
   /** Of discovered models whose vendor does not say: how many tokens of input and output fit into one. */
   contextLength: z.int().positive().default(8192),
   /** Seconds between two looks at the vendor's list of models. */
-  discoverEvery: z.int().positive().default(60),
+  discoverEvery: z.int().positive().max(longestDeadline).default(60),
   onAbort: onAbortSchema,
   timeouts: patienceSchema,
 });

@@ -51,6 +51,7 @@ const faults: readonly (readonly [what: string, plugins: readonly string[], told
   ['a price with a comma', ["ollama({ price: { input: '0,2', output: '0.6' } })"], /option "price.input": not an amount in USD/],
   ['an address without its scheme', ["openai({ apiKey: 'k', baseUrl: 'localhost:1234' })"], 'plugin "openai": option "baseUrl": has to be an address with its scheme, as https://host/v1'],
   ['the same in a variable', ['openai()'], 'plugin "openai": OPENAI_BASE_URL has to be an address with its scheme', 'OPENAI_API_KEY=k|OPENAI_BASE_URL=localhost:1234'],
+  ['a time that no timer can wait', ["openai({ apiKey: 'k', timeouts: { reply: 1e9 } })"], /plugin "openai": option "timeouts.reply": .*2147483/],
   ['a variable that is no number', usual, 'option "server.port": it has to be a number and is none: look at what it is made of', 'PORT=abc'],
   ['a plugin of a later interface', [...usual, "{ name: 'later', interface: 2, apply() {} }"], /plugin "later" was made for version 2 .*: update Tollgate/],
   ['a plugin that nobody imported', [...usual, 'images()'], /images is not defined, at .*\d+\.config\.ts/],

@@ -4,7 +4,7 @@
  * waits for the entry that settles it.
  */
 import { z } from 'zod';
-import { definePlugin, GatewayError, usd } from '../../../core/index.ts';
+import { definePlugin, GatewayError, longestDeadline, usd } from '../../../core/index.ts';
 import { narrow, outOfBalance, quotesFor, tooOften } from './admission.ts';
 import { openStore, storeOptions } from './choice.ts';
 import { ledgerCommands } from './commands.ts';
@@ -43,11 +43,11 @@ const options = z.strictObject({
   /** The signed webhook that credits accounts; there is none unless its secret is given. */
   topUps: topUpOptions.optional(),
   /** Seconds without a sign of life after which a process is dead, and what it left behind is settled by the others. */
-  lease: z.number().min(0.1).default(3),
+  lease: z.number().min(0.1).max(longestDeadline).default(3),
   /** Hours after which what was reserved for a call is given back, whatever became of it. */
   longestCall: z.number().positive().default(24),
   /** Seconds between two audits of what was written meanwhile; 0: none but by the verb. */
-  auditEvery: z.number().min(0).default(60),
+  auditEvery: z.number().min(0).max(longestDeadline).default(60),
 });
 
 export const balance = definePlugin({
