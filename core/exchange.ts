@@ -51,7 +51,8 @@ export interface Authenticated extends Received {
 
 export interface Parsed extends Authenticated {
   readonly protocol: Protocol;
-  /** The body as text: the client's own bytes, for the verbatim lane. */
+  /** The client's own bytes, for the verbatim lane, and their text. */
+  readonly bytes: Buffer;
   readonly text: string;
   readonly call: ClientCall;
   /** The request in canonical form, decoded when first asked for. */

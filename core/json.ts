@@ -7,8 +7,9 @@ import { GatewayError } from './errors.ts';
 
 const deepest = 128;
 
-/** A client's body as it is read: its text, and what the text says. */
+/** A client's body as it is read: its bytes, their text, and what the text says. */
 export interface ReadBody {
+  readonly bytes: Buffer;
   readonly text: string;
   readonly value: unknown;
 }
@@ -27,7 +28,7 @@ export function parseJson(bytes: Buffer): ReadBody {
     throw new GatewayError('invalid_request', 'The body has to be a JSON object.');
   }
   if (isDeeperThan(value, deepest)) throw new GatewayError('invalid_request', `The body is nested deeper than ${deepest} levels.`);
-  return { text, value };
+  return { bytes, text, value };
 }
 
 function isContainer(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -13,6 +13,7 @@ import { clientPath, inClientWords, type Loss } from './loss.ts';
 import type { EncodedRequest, Operation, Protocol, ReplyContext } from './protocol.ts';
 import type { UpstreamResponse } from './provider.ts';
 import { modelRenamer, renamedReply, type BlockWriter } from './renaming.ts';
+import { spliceBytes } from './splice.ts';
 import { stopAt } from './stop-sequences.ts';
 import { frame, longestBlock, type SseBlock, SseReader } from './sse.ts';
 import { isOpening, type Tally } from './tally.ts';
@@ -51,12 +52,12 @@ const json = 'application/json';
 
 /** The request body for the target of the attempt at hand, and what it could not say; of a request that had to be shortened, where it was. */
 export async function encodeBody(hooks: CoreHooks, exchange: Routed, verbatim: boolean, shortened?: CanonicalRequest): Promise<EncodedBody> {
-  const { call, text, attempt, grant, operation } = exchange;
+  const { call, bytes, text, attempt, grant, operation } = exchange;
   const { upstream } = attempt.target.protocol;
   const { model } = attempt.target;
   if (verbatim) {
-    const body = upstream.retarget(text, { call, model: model.upstream, outputLimit: grant.outputLimit, capabilities: model.capabilities });
-    return { body, contentType: json, operation, losses: [], stops: [] };
+    const edits = upstream.retarget({ call, model: model.upstream, outputLimit: grant.outputLimit, capabilities: model.capabilities });
+    return { body: spliceBytes(bytes, text, edits), contentType: json, operation, losses: [], stops: [] };
   }
   const request = await hooks.transformRequest.promise(shortened ?? exchange.canonical(), exchange);
   const { count } = attempt.target.protocol;

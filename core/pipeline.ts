@@ -60,10 +60,10 @@ async function callOf(core: Core, received: Received, client: Client): Promise<E
 }
 
 async function parse(exchange: Authenticated, { body, protocol, match, reply }: Client): Promise<Parsed> {
-  const { text, value } = await body();
+  const { bytes, text, value } = await body();
   const call = protocol.client.read(value, text, match, exchange.headers);
   let canonical: ReturnType<typeof call.decode> | undefined;
-  return advance(exchange, { protocol, text, call, canonical: () => (canonical ??= call.decode()), record: (limit: number) => reply.record(limit) });
+  return advance(exchange, { protocol, bytes, text, call, canonical: () => (canonical ??= call.decode()), record: (limit: number) => reply.record(limit) });
 }
 
 async function route(core: Core, parsed: Parsed): Promise<readonly Target[]> {

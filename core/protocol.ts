@@ -10,6 +10,7 @@ import type { Capabilities, Model } from './catalog.ts';
 import type { CallDescription } from './description.ts';
 import type { GatewayError } from './errors.ts';
 import type { Loss } from './loss.ts';
+import type { Edit } from './splice.ts';
 
 /** A `count` asks how many tokens the input of a call would be: it is answered, and nothing is generated or charged. */
 export type Operation = 'generate' | 'edit' | 'count';
@@ -140,7 +141,7 @@ export interface EventDecoder {
   end(): CanonicalEvent[];
 }
 
-/** The edits the verbatim lane makes to a request: everything else stays byte for byte. */
+/** Where the verbatim lane sends a call. */
 export interface Retarget {
   /** The call as it was read: whether it streams, and what limit it stated. */
   readonly call: ClientCall;
@@ -166,8 +167,8 @@ export interface UpstreamSide {
    * the call is translated. What is not named here never reaches a vendor.
    */
   headers(client: ClientHeaders): Readonly<Record<string, string>>;
-  /** Passed the client's own request text of the same protocol; the answer is that text with only the edits made. */
-  retarget(text: string, edits: Retarget): string;
+  /** Passed a client's call in the same protocol, and where it goes; the answer is the edits its own bytes need, and nothing else of them is changed. */
+  retarget(target: Retarget): readonly Edit[];
   /** Passed a canonical request and the model it is for; the answer is the wire body and what it could not say. */
   encodeRequest(request: CanonicalRequest, model: Model, outputLimit: number | undefined): EncodedRequest;
   /** Starts a decoder for one streamed reply of a model. */

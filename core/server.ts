@@ -133,7 +133,8 @@ async function readCall(core: Core, context: Koa.Context, protocol: Protocol, sh
   // How long a form is, its own files say only when it is there.
   share.take(Math.min(Number(context.req.headers['content-length'] ?? Infinity), core.bodies.limit));
   const form = await readUpload(context, core.bodies.limit, core.uploadFolder);
-  return { text: JSON.stringify(form.fields), value: form };
+  const text = JSON.stringify(form.fields);
+  return { bytes: Buffer.from(text), text, value: form };
 }
 
 /**
@@ -152,6 +153,7 @@ class Arrival implements Received {
   readonly cancellation = new Cancellation();
   readonly principal = undefined;
   readonly protocol = undefined;
+  readonly bytes = undefined;
   readonly text = undefined;
   readonly call = undefined;
   readonly canonical = undefined;

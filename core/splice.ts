@@ -12,7 +12,7 @@ interface Member {
   readonly valueEnd: number;
 }
 
-/** A member to set (added where it is missing) to this JSON value, or to remove where `value` is undefined. */
+/** A member, named in ASCII, to set (added where it is missing) to this JSON value, or to remove where `value` is undefined. */
 export interface Edit {
   readonly path: readonly [string] | readonly [string, string];
   readonly value: unknown;
@@ -114,6 +114,11 @@ function removals(members: Map<string, Member>, names: ReadonlySet<string>): Cha
   return changes;
 }
 
+/** The same in every encoding that has ASCII in it. */
+function asciiJson(value: unknown): string {
+  return JSON.stringify(value).replaceAll(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
 /** The changes that make the edits to the object that opens at `open`; new members stand in front of the others. */
 function changesFor(text: string, open: number, edits: readonly Edit[]): Change[] {
   const members = membersOf(text, open);
@@ -127,7 +132,7 @@ function changesFor(text: string, open: number, edits: readonly Edit[]): Change[
       continue;
     }
     if (value === undefined) continue;
-    const json = JSON.stringify(inner === undefined ? value : { [inner]: value });
+    const json = asciiJson(inner === undefined ? value : { [inner]: value });
     if (member) {
       changes.push({ from: member.valueStart, to: member.valueEnd, with: json });
     } else {
@@ -151,6 +156,16 @@ export function splice(text: string, edits: readonly Edit[]): string {
     at = change.to;
   }
   return edited + text.slice(at);
+}
+
+/**
+ * The same for a body's bytes, looked at with a character for each of them: JSON's own signs are ASCII and no part of
+ * another character, and a long text that is not all ASCII would take several times as long to search and to encode anew.
+ */
+export function spliceBytes(bytes: Buffer, text: string, edits: readonly Edit[]): Buffer {
+  if (edits.length === 0) return bytes;
+  const view = text.length === bytes.length ? text : bytes.toString('latin1');
+  return Buffer.from(splice(view, edits), 'latin1');
 }
 
 /** Where the string value at `path` stands in the text of a JSON object, quotes included; undefined where there is none. */

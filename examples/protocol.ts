@@ -6,7 +6,7 @@
  * This one asks a question: `POST /ask {"model":"demo/echo","ask":"Hello!"}` is answered by `{"model":…,"answer":…,
  * "ended":"stop","tokens":{…}}`, or with `"stream":true` by one `{"piece":…}` after the other and an `{"ended":…}`.
  */
-import { definePlugin, finishReasons, GatewayError, splice, type CanonicalEvent, type CanonicalRequest, type Loss, type Protocol, type ReplyContext } from 'tollgate';
+import { definePlugin, finishReasons, GatewayError, type CanonicalEvent, type CanonicalRequest, type Loss, type Protocol, type ReplyContext } from 'tollgate';
 import { decodeError, encodeError, errorBody } from 'tollgate/plugins/shared/openai-error';
 import { z } from 'zod';
 
@@ -114,8 +114,11 @@ export const protocol: Protocol = {
   upstream: {
     headers: () => ({}),
     // Where client and vendor both speak it, the client's own bytes go on with these members set.
-    retarget: (text, { call, model, outputLimit }) =>
-      splice(text, [{ path: ['model'], value: model }, { path: ['stream'], value: call.stream }, { path: ['limit'], value: outputLimit ?? call.outputLimit }]),
+    retarget: ({ call, model, outputLimit }) => [
+      { path: ['model'], value: model },
+      { path: ['stream'], value: call.stream },
+      { path: ['limit'], value: outputLimit ?? call.outputLimit },
+    ],
     encodeRequest(request, model, outputLimit) {
       const limit = outputLimit ?? request.outputLimit;
       return { body: { model: model.upstream, ask: questionOf(request), stream: request.stream, limit }, losses: lossesOf(request) };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { GatewayError } from '../../core/index.ts';
+import { GatewayError, splice } from '../../core/index.ts';
 import { protocol } from '../../plugins/protocols/chat-completions/index.ts';
 import { modelWith } from './bodies.ts';
 
@@ -8,7 +8,7 @@ type Field = 'max_tokens' | 'max_completion_tokens';
 function sent(text: string, { limit, field = 'max_completion_tokens' }: { limit?: number; field?: Field } = {}): string {
   const call = protocol.client.read(JSON.parse(text), text, { operation: 'generate' }, {});
   const { capabilities } = modelWith({ capabilities: { outputLimitField: field } });
-  return protocol.upstream.retarget(text, { call, model: 'up', outputLimit: limit, capabilities });
+  return splice(text, protocol.upstream.retarget({ call, model: 'up', outputLimit: limit, capabilities }));
 }
 
 const messages = '"messages":[{"role":"user","content":"x"}]';

@@ -1,7 +1,7 @@
 /** What holds of a protocol for any request and any reply, beyond its cases: drawn at random from arbitraries of the protocol's own. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { isGatewayError, requestSchema, type CanonicalEvent, type ClientCall } from '../../core/index.ts';
+import { isGatewayError, requestSchema, splice, type CanonicalEvent, type ClientCall } from '../../core/index.ts';
 import { checkEvents } from './events.ts';
 import { mutated } from './mutation.ts';
 import type { ProtocolFacts } from './protocol.ts';
@@ -56,7 +56,7 @@ export function testRequestLaws({ protocol, model: modelFor, sent, arbitrary }: 
       fc.property(request, (body) => {
         const text = JSON.stringify(body);
         const model = modelFor(body);
-        const retargeted = upstream.retarget(text, { call: callOf(text), model: model.upstream, outputLimit: undefined, capabilities: model.capabilities });
+        const retargeted = splice(text, upstream.retarget({ call: callOf(text), model: model.upstream, outputLimit: undefined, capabilities: model.capabilities }));
         expect(JSON.parse(retargeted)).toEqual(sent(asJson(body), model));
       }),
       { numRuns: 100 },

@@ -4,7 +4,7 @@
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { errorTable, GatewayError, requestSchema, type ClientCall, type ClientHeaders, type ErrorCode, type Match, type Model, type Protocol, type ReplyContext } from '../../core/index.ts';
+import { errorTable, GatewayError, requestSchema, splice, type ClientCall, type ClientHeaders, type ErrorCode, type Match, type Model, type Protocol, type ReplyContext } from '../../core/index.ts';
 import { testBreaks } from './breaks.ts';
 import { checkEvents } from './events.ts';
 import { testReplyLaws, testRequestLaws, type Arbitraries, type Examples } from './laws.ts';
@@ -108,7 +108,7 @@ function testRequest({ protocol, model: modelFor, sent }: ProtocolFacts, text: s
 
   it('reaches the model alike in the verbatim lane', () => {
     const call = callOf(text);
-    const retargeted = upstream.retarget(text, { call, model: model.upstream, outputLimit: undefined, capabilities: model.capabilities });
+    const retargeted = splice(text, upstream.retarget({ call, model: model.upstream, outputLimit: undefined, capabilities: model.capabilities }));
     expect(JSON.parse(retargeted)).toEqual(sent(body, model));
   });
 

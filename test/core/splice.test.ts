@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { locateString, splice, type Edit } from '../../core/splice.ts';
+import { locateString, splice, spliceBytes, type Edit } from '../../core/splice.ts';
 
 describe('splice', () => {
   it('changes the value and no other byte', () => {
@@ -28,6 +28,10 @@ describe('splice', () => {
     expect(() => splice('{"a":{"b":1,"b":2}}', [{ path: ['a', 'c'], value: 1 }])).toThrow('"b" twice');
   });
 
+  it('writes values in ASCII, whatever the text is in', () => {
+    expect(splice('{"model":"é"}', [{ path: ['model'], value: '模型 ü😀' }])).toBe('{"model":"\\u6a21\\u578b \\u00fc\\ud83d\\ude00"}');
+  });
+
   it('says what JSON.parse would say after the same edits, for any object', () => {
     // No name ends in a backslash: the JSON.parse of V8 14.6 itself takes such a name for another one it has seen before.
     const names = fc.constantFrom('a', 'b', 'c', 'model', 'x y', '"', '\\n', 'é');
@@ -44,6 +48,26 @@ describe('splice', () => {
         expect(JSON.parse(made)).toEqual(JSON.parse(JSON.stringify(expected)));
       }),
     );
+  });
+});
+
+describe('spliceBytes', () => {
+  const edits: readonly Edit[] = [{ path: ['model'], value: 'up' }, { path: ['provider'], value: undefined }, { path: ['options', 'usage'], value: true }];
+
+  it('makes of any body the bytes of the text with the same edits', () => {
+    const names = fc.constantFrom('model', 'provider', 'options', 'é', '“', '😀', '\u00ff');
+    const says = fc.oneof(fc.string({ unit: 'binary' }), fc.jsonValue());
+    fc.assert(
+      fc.property(fc.dictionary(names, says), (object) => {
+        const text = JSON.stringify(object);
+        expect(spliceBytes(Buffer.from(text), text, edits).toString()).toBe(splice(text, edits));
+      }),
+    );
+  });
+
+  it('gives the very bytes back where there is nothing to edit', () => {
+    const bytes = Buffer.from('{"a":1.0,"a":"“"}');
+    expect(spliceBytes(bytes, bytes.toString(), [])).toBe(bytes);
   });
 });
 

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import { splice } from '../../core/index.ts';
 import { matchOf, modelWith, protocol } from './bodies.ts';
 
 const { client, upstream } = protocol;
 
 function retarget(text: string, outputLimit?: number, match: Parameters<typeof client.read>[2] = matchOf()): string {
   const call = client.read(JSON.parse(text), text, match, {});
-  return upstream.retarget(text, { call, model: 'gemini-3-pro', outputLimit, capabilities: modelWith().capabilities });
+  return splice(text, upstream.retarget({ call, model: 'gemini-3-pro', outputLimit, capabilities: modelWith().capabilities }));
 }
 
 const contents = '"contents": [ {"parts":[{"text":"x","n":1.0}]} ]';

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import { splice } from '../../core/index.ts';
 import { modelWith, protocol, version } from './bodies.ts';
 
 const { capabilities } = modelWith();
 
 function retargeted(text: string, outputLimit?: number, operation: 'generate' | 'count' = 'generate'): string {
   const call = protocol.client.read(JSON.parse(text), text, { operation }, version);
-  return protocol.upstream.retarget(text, { call, model: 'claude-x', outputLimit, capabilities });
+  return splice(text, protocol.upstream.retarget({ call, model: 'claude-x', outputLimit, capabilities }));
 }
 
 describe('the verbatim lane of messages', () => {

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { splice } from '../../core/index.ts';
 import { protocol } from '../../plugins/protocols/responses/index.ts';
 import { modelWith } from './bodies.ts';
 
 function sent(text: string, limit?: number): string {
   const call = protocol.client.read(JSON.parse(text), text, { operation: 'generate' }, {});
-  return protocol.upstream.retarget(text, { call, model: 'up', outputLimit: limit, capabilities: modelWith().capabilities });
+  return splice(text, protocol.upstream.retarget({ call, model: 'up', outputLimit: limit, capabilities: modelWith().capabilities }));
 }
 
 describe('the verbatim request', () => {

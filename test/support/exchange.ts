@@ -53,7 +53,7 @@ export function routed(target: Target, { family = 'plain', stream = false, waite
     duration: undefined,
   };
   return {
-    ...head, text, call, attempt,
+    ...head, bytes: Buffer.from(text), text, call, attempt,
     principal: { kind: 'user', account: 'account-1', key: 'key-1' },
     protocol: plainProtocol,
     canonical: call.decode,

@@ -72,7 +72,7 @@ export const plainProtocol: Protocol = {
     headers: () => ({}),
     ending: 'event',
     terminator: '',
-    retarget: (text) => text,
+    retarget: () => [],
     encodeRequest(request, model, outputLimit) {
       const prompt = request.turns.flatMap(({ blocks }) => blocks.flatMap((block) => (block.type === 'text' ? [block.text] : []))).join('\n');
       const losses = request.temperature === undefined ? [] : [{ path: 'temperature', reason: 'plain has no temperature', code: 'unsupported' as const }];

@@ -1,12 +1,12 @@
 /**
- * The edits of the verbatim lane, spliced into the client's own text: the model by the vendor's name, our own
+ * The edits of the verbatim lane, made in the client's own bytes: the model by the vendor's name, our own
  * `provider` object out, usage asked for in every stream since it is what we charge by, and the output limit under
  * the one name this model takes. A limit that stands under both names goes on under that one, the lesser of them.
  */
-import { splice, type Edit, type Retarget } from '../../../core/index.ts';
+import type { Edit, Retarget } from '../../../core/index.ts';
 import { ChatCall, limitFields } from './read-request.ts';
 
-export function retarget(text: string, { call, model, outputLimit, capabilities }: Retarget): string {
+export function retarget({ call, model, outputLimit, capabilities }: Retarget): readonly Edit[] {
   const limit = outputLimit ?? call.outputLimit;
   const edits: Edit[] = [
     { path: ['model'], value: model },
@@ -18,5 +18,5 @@ export function retarget(text: string, { call, model, outputLimit, capabilities 
     const wanted = field === capabilities.outputLimitField ? limit : undefined;
     if (stated !== wanted) edits.push({ path: [field], value: wanted });
   }
-  return splice(text, edits);
+  return edits;
 }

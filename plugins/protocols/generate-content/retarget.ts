@@ -1,21 +1,21 @@
 /**
- * The edits of the verbatim lane, spliced into the client's own text: the output limit where it has to be lowered or
+ * The edits of the verbatim lane, made in the client's own bytes: the output limit where it has to be lowered or
  * stated, our own `provider` object out, and the model where the body names it. All else, the model included, stands in the address.
  */
-import { splice, type Edit, type Retarget } from '../../../core/index.ts';
+import type { Edit, Retarget } from '../../../core/index.ts';
 import { GenerateCall } from './read-request.ts';
 import { toldPath } from './spelling.ts';
 
 const limitPath = ['generationConfig', 'maxOutputTokens'] as const;
 
-export function retarget(text: string, { call, model, outputLimit }: Retarget): string {
+export function retarget({ call, model, outputLimit }: Retarget): readonly Edit[] {
   const edits: Edit[] = [];
   const words = call instanceof GenerateCall ? call.words : [];
   const path = call instanceof GenerateCall ? call.modelPath : undefined;
   if (call instanceof GenerateCall) for (const each of call.providerPaths) edits.push({ path: told(each, words), value: undefined });
   if (path) edits.push({ path: told(path, words), value: `models/${model}` });
   if (outputLimit !== undefined && outputLimit !== call.outputLimit) edits.push({ path: told(limitPath, words), value: outputLimit });
-  return edits.length > 0 ? splice(text, edits) : text;
+  return edits;
 }
 
 /** The path by the names the client uses. */

@@ -1,6 +1,6 @@
 /** The images protocol, OpenAI's wire for making and editing pictures: its client side, its upstream side, and which models it reaches. */
 import { z } from 'zod';
-import { definePlugin, splice, type Operation, type Protocol } from '../../../core/index.ts';
+import { definePlugin, type Operation, type Protocol } from '../../../core/index.ts';
 import { decodeError, encodeError } from '../../shared/openai-error.ts';
 import { protocolName } from './bag.ts';
 import { ReplyDecoder } from './decode-events.ts';
@@ -46,7 +46,7 @@ export function protocolWith({ quality }: { readonly quality: 'required' | 'opti
     },
     upstream: {
       headers: () => ({}),
-      retarget: (text, { model }) => splice(text, [{ path: ['model'], value: model }]),
+      retarget: ({ model }) => [{ path: ['model'], value: model }],
       encodeRequest,
       decodeEvents: (call) => new ReplyDecoder(call),
       decodeReply: (body, call) => new ReplyDecoder(call).whole(body),

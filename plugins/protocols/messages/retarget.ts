@@ -1,13 +1,13 @@
 /**
- * The edits of the verbatim lane, spliced into the client's own text: the model by the vendor's name, our own `provider`
+ * The edits of the verbatim lane, made in the client's own bytes: the model by the vendor's name, our own `provider`
  * object out, and the output limit where it is lowered. Thinking has to stay below the limit, so its budget is lowered with it, and where no
  * budget is left that the vendor would take, thinking is switched off.
  */
-import { splice, type Edit, type Retarget } from '../../../core/index.ts';
+import type { Edit, Retarget } from '../../../core/index.ts';
 import { MessagesCall } from './read-request.ts';
 import { leastBudget } from './thinking.ts';
 
-export function retarget(text: string, { call, model, outputLimit }: Retarget): string {
+export function retarget({ call, model, outputLimit }: Retarget): readonly Edit[] {
   const edits: Edit[] = [{ path: ['model'], value: model }];
   if (call instanceof MessagesCall && call.namesProvider) edits.push({ path: ['provider'], value: undefined });
   const isCall = call instanceof MessagesCall && !call.isCount;
@@ -15,7 +15,7 @@ export function retarget(text: string, { call, model, outputLimit }: Retarget): 
     edits.push({ path: ['max_tokens'], value: outputLimit });
     if (call.budget !== undefined && call.budget >= outputLimit) edits.push(lowered(outputLimit));
   }
-  return splice(text, edits);
+  return edits;
 }
 
 function lowered(outputLimit: number): Edit {
