@@ -8,7 +8,9 @@ import type { Preferences } from '../../core/index.ts';
 const names = z.array(z.string().min(1)).max(100);
 const decimal = /^\d+(\.\d{1,9})?$/;
 const amount = 'an amount in USD per million tokens, such as "0.5"';
-const priceIn = (words: string) => z.union([z.string().regex(decimal, { abort: true }), z.number().nonnegative().transform((value) => value.toFixed(9))], words);
+/** From here on a number is written with an exponent. */
+const unwritable = 1e21;
+const priceIn = (words: string) => z.union([z.string().regex(decimal, { abort: true }), z.number().nonnegative().lt(unwritable).transform((value) => value.toFixed(9))], words);
 const price = priceIn(amount);
 const requestPrice = priceIn('an amount in USD, such as "0.005"');
 

@@ -119,6 +119,7 @@ const wrong: [fields: Record<string, unknown>, param: string, told: RegExp][] = 
   [{ provider: { quantizations: ['fp8'] } }, 'provider.quantizations', /is not known here: send the request without it/],
   [{ provider: { max_price: { image: '1' } } }, 'provider.max_price.image', /is not known here: send the request without it/],
   [{ provider: { max_price: { prompt: 'cheap' } } }, 'provider.max_price.prompt', /is "cheap": send an amount in USD/],
+  [{ provider: { max_price: { request: 1e21 } } }, 'provider.max_price.request', /is 1e\+21: send an amount in USD/],
 ];
 
 describe('a wrong field is refused by its name', () => {
