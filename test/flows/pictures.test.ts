@@ -25,8 +25,8 @@ it('saves a real picture of the size that was asked for, and another after the e
   const { stdout } = await run(process.execPath, [join(root, 'examples/picture.ts'), 'A lighthouse', 'lighthouse.png'], { cwd: folder, env: environment });
   expect(stdout).toBe('saved lighthouse.png\nsaved lighthouse-at-night.png\n');
   const [made, changed] = ['lighthouse.png', 'lighthouse-at-night.png'].map((name) => decode(readFileSync(join(folder, name))));
-  expect(made).toMatchObject({ width: 1024, height: 1024, channels: 3, depth: 8 });
-  expect(Buffer.from(made?.data ?? []).equals(Buffer.from(changed?.data ?? []))).toBe(false);
+  expect(made).toMatchObject({ width: 1024, height: 1024, channels: 1, depth: 8 });
+  expect(made?.palette).not.toEqual(changed?.palette);
   expect(readdirSync(join(data, 'uploads'))).toEqual([]);
 });
 

@@ -1,4 +1,5 @@
 import { Cancellation } from '../../core/cancellation.ts';
+import { decode } from 'fast-png';
 import OpenAI, { BadRequestError } from 'openai';
 import { describe, expect, it } from 'vitest';
 import type { Routed, Target, UpstreamResponse } from '../../core/index.ts';
@@ -248,6 +249,40 @@ describe('its stream', () => {
     const started = performance.now();
     await Array.fromAsync(await clientOf(hostWith([demo({ pace: 5 })])).chat.completions.create({ ...hello, max_tokens: 10, stream: true }));
     expect(performance.now() - started).toBeGreaterThan(20);
+  });
+});
+
+describe('its pictures', () => {
+  function order(fields: object, cancellation = new Cancellation()): Promise<UpstreamResponse | undefined> {
+    const host = hostWith([demo()]);
+    const body = JSON.stringify({ model: 'paint', prompt: 'A lighthouse', size: '256x256', ...fields });
+    return host.calls.dispatch.promise({ method: 'POST', url: 'http://demo.invalid/v1/images/generations', headers: {}, body }, routed(targetIn(host, 'demo/paint'), { cancellation }));
+  }
+
+  it('leave everybody else a turn between two of them', async () => {
+    await order({});
+    let turns = 0;
+    const count = setInterval(() => (turns += 1), 0);
+    await order({ n: 10, size: '1024x1024' });
+    clearInterval(count);
+    expect(turns).toBeGreaterThan(5);
+  });
+
+  it('are a sun before bands, which may be transparent', async () => {
+    for (const [background, alphas] of [['opaque', undefined], ['transparent', [0, 0, 255]]] as const) {
+      const reply: unknown = JSON.parse(Buffer.concat(await Array.fromAsync((await order({ background }))?.body ?? [])).toString());
+      const { data, palette = [], ...rest } = decode(Buffer.from(JSON.stringify(reply).match(/"b64_json":"([^"]*)"/)?.[1] ?? '', 'base64'));
+      expect(rest).toMatchObject({ width: 256, height: 256 });
+      const [corner, foot, middle] = [0, 255 * 256, 128 * 256 + 128].map((at) => palette[data[at] ?? 0]);
+      expect(new Set([corner, foot, middle].map(String)).size).toBe(3);
+      expect([corner, foot, middle].map((colour) => colour?.[3])).toEqual(alphas ?? [undefined, undefined, undefined]);
+    }
+  });
+
+  it('are painted no further once their client has left', async () => {
+    const left = new Cancellation();
+    left.cancel();
+    await expect(order({ n: 10 }, left)).rejects.toThrow(/abort/i);
   });
 });
 

@@ -27,24 +27,19 @@ function between([r1, g1, b1]: Colour, [r2, g2, b2]: Colour, share: number): Col
   return [mixed(r1, r2), mixed(g1, g2), mixed(b1, b2)];
 }
 
+/** Each pixel is the number of its colour: nothing yet, a band, or the sun. In full colours a picture would hold up everybody else for as long as it takes. */
 export function paint({ width, height, subject, transparent, progress }: Sketch): Uint8Array {
   const [top, bottom, sun] = coloursOf(subject);
-  const channels = transparent ? 4 : 3;
-  const data = new Uint8Array(width * height * channels);
+  const sky = Array.from({ length: bands }, (_, band) => between(top, bottom, band / bands));
+  const data = new Uint8Array(width * height);
   const radius = Math.min(width, height) / 4;
   const dry = Math.ceil(height * progress);
   for (let y = 0; y < dry; y += 1) {
-    const band = between(top, bottom, Math.floor((y / height) * bands) / bands);
+    const line = data.subarray(y * width, (y + 1) * width).fill(1 + Math.floor((y / height) * bands));
     const half = Math.sqrt(Math.max(0, radius ** 2 - (y - height / 2) ** 2));
-    for (let x = 0; x < width; x += 1) {
-      const isSun = Math.abs(x - width / 2) < half;
-      const at = (y * width + x) * channels;
-      const [red, green, blue] = isSun ? sun : band;
-      data[at] = red;
-      data[at + 1] = green;
-      data[at + 2] = blue;
-      if (transparent) data[at + 3] = isSun ? 255 : 0;
-    }
+    line.fill(1 + bands, Math.ceil(width / 2 - half), Math.ceil(width / 2 + half));
   }
-  return encode({ width, height, data, channels, depth: 8 }, { zlib: { level: 1 } });
+  const colours: Colour[] = [[0, 0, 0], ...sky, sun];
+  const palette = colours.map((colour) => (transparent ? [...colour, colour === sun ? 255 : 0] : [...colour]));
+  return encode({ width, height, data, channels: 1, depth: 8, palette }, { zlib: { level: 1 } });
 }

@@ -1,5 +1,5 @@
 /** The demo model's reply on the images wire: whole as JSON, or as a stream that shows the picture in the making. */
-import { setTimeout as pause } from 'node:timers/promises';
+import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
 import type { UpstreamRequest, UpstreamResponse } from '../../../core/index.ts';
 import { tokensOf } from './answer.ts';
@@ -34,7 +34,12 @@ export async function pictureFor({ url, body, headers }: UpstreamRequest, contex
   if (!parsed.success) return jsonResponse(400, refusal(parsed.error));
   const request = parsed.data;
   if (request.stream) return { status: 200, headers: { 'content-type': 'text/event-stream; charset=utf-8' }, body: frames(request, images, edit, context) };
-  const data = Array.from({ length: request.n }, (_, index) => ({ b64_json: draw(request, index) }));
+  const data: { b64_json: string }[] = [];
+  for (let index = 0; index < request.n; index += 1) {
+    data.push({ b64_json: draw(request, index) });
+    // To paint takes a while, in which nobody else has a turn.
+    await turn(undefined, { signal: context.signal });
+  }
   return jsonResponse(200, { created: context.created, data, ...madeAs(request), usage: usage(request, images) });
 }
 
