@@ -20,8 +20,8 @@ export type Progress = Readonly<Pick<Tally, 'usage' | 'deliveredBytes' | 'comple
 /** A reply is told to have lost so many kinds of things at most: no vendor's stream fills the memory. */
 const mostLosses = 50;
 
-/** Statuses that are about the caller's own content: only then may the vendor's words be shown. */
-const callersFault = new Set([400, 413, 422]);
+/** Statuses that are about the caller's own content, and what they are called: only then may the vendor's words be shown. */
+const callersFault: ReadonlyMap<number | undefined, ErrorCode> = new Map([[400, 'invalid_request'], [413, 'body_too_large'], [422, 'invalid_request']]);
 
 const nothing: Usage = {};
 
@@ -105,7 +105,8 @@ const codes: ReadonlyMap<number | undefined, ErrorCode> = new Map([[429, 'rate_l
 
 function brokenOff({ message, code, status }: Extract<CanonicalEvent, { type: 'error' }>): GatewayError {
   const details = { vendor: { code }, cause: message };
-  if (code === 'context_length_exceeded') return new GatewayError(code, message, details);
-  const shown = status !== undefined && callersFault.has(status);
-  return new GatewayError(codes.get(status) ?? 'upstream_failed', shown ? message : 'The provider broke off its reply with an error of its own.', details);
+  if (code === 'context_length_exceeded' || code === 'content_policy_violation') return new GatewayError(code, message, details);
+  const fault = callersFault.get(status);
+  if (fault) return new GatewayError(fault, message, details);
+  return new GatewayError(codes.get(status) ?? 'upstream_failed', 'The provider broke off its reply with an error of its own.', details);
 }

@@ -54,6 +54,7 @@ export function encodeError(error: GatewayError): ErrorReply {
 export interface VendorError {
   readonly message: string | undefined;
   readonly type: string | undefined;
+  /** Every word for a refusal by policy is told as `content_policy_violation`. */
   readonly code: string | undefined;
   readonly param: string | undefined;
   /** An HTTP status told inside the body: by OpenRouter and Google as `code`, by Groq as `status_code`. */
@@ -89,12 +90,15 @@ function httpStatus(value: unknown): number | undefined {
   return typeof value === 'number' && value >= 400 && value < 600 ? value : undefined;
 }
 
+const policyCodes = new Set(['content_policy_violation', 'content_filter', 'moderation_blocked', 'ResponsibleAIPolicyViolation', 'contentFilter']);
+
 export function readVendorError(body: unknown): VendorError {
   const facts = innermost(body);
+  const code = words(facts['code']);
   return {
     message: words(facts['message']),
     type: words(facts['type']) ?? words(facts['status']),
-    code: words(facts['code']),
+    code: code !== undefined && policyCodes.has(code) ? 'content_policy_violation' : code,
     param: words(facts['param']),
     status: httpStatus(facts['code']) ?? httpStatus(facts['status_code']) ?? httpStatus(facts['status']),
   };
@@ -108,7 +112,6 @@ function parsed(text: string): unknown {
   }
 }
 
-const policyCodes = new Set(['content_policy_violation', 'content_filter', 'moderation_blocked', 'ResponsibleAIPolicyViolation', 'contentFilter']);
 const overflow = /context[ _](length|window|size)|maximum context|prompt is too long|input is too long|too many (input )?tokens|reduce the length of the (messages|prompt)/i;
 /** Google answers 400 to a wrong key, and OpenAI 429 to an account without credit. */
 const keyCodes = new Set(['invalid_api_key', 'insufficient_quota', 'authentication_error', 'account_deactivated', 'billing_not_active', 'billing_hard_limit_reached']);
@@ -119,7 +122,7 @@ function callersFault({ message, type, code, param }: VendorError): GatewayError
   const vendor = { type, code };
   const text = message ?? 'The provider refused this request and did not say why.';
   if (code === 'context_length_exceeded' || overflow.test(text)) return new GatewayError('context_length_exceeded', text, { param, vendor });
-  if (code !== undefined && policyCodes.has(code)) return new GatewayError('content_policy_violation', text, { param, vendor });
+  if (code === 'content_policy_violation') return new GatewayError(code, text, { param, vendor });
   return new GatewayError('invalid_request', text, { param, vendor });
 }
 

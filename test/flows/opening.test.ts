@@ -124,6 +124,22 @@ describe.each(clients)('a %s client whose first vendor speaks %s', (client, wire
   });
 });
 
+describe.each(wires)('a vendor that speaks %s and refuses in its stream', (wire) => {
+  const refusals: Readonly<Record<Wire, string>> = {
+    'chat-completions': plain({ error: { message: 'Not that.', code: 400 } }),
+    responses: named({ type: 'response.failed', response: { ...response, status: 'failed', error: { code: 'invalid_prompt', message: 'Not that.' } } }),
+    messages: named({ type: 'error', error: { type: 'invalid_request_error', message: 'Not that.' } }),
+    'generate-content': plain({ error: { code: 400, message: 'Not that.', status: 'INVALID_ARGUMENT' } }),
+  };
+
+  it('what the caller sent is the caller\'s fault, and nobody else is asked', async () => {
+    const house = await gateway(vendor('first', wire, [openings[wire].opening, refusals[wire]]), vendor('second', 'messages', [answer]));
+    const reply = await ask(house, 'chat-completions');
+    expect([reply.status, reply.headers.get('x-should-retry'), reply.headers.get('x-tollgate-attempts')]).toEqual([400, 'false', '1']);
+    expect(await reply.json()).toMatchObject({ error: { message: 'Not that.', type: expect.stringMatching(/invalid|INVALID/) } });
+  });
+});
+
 describe('a vendor that opens its reply and takes its time', () => {
   it('has met the deadline for its first event', async () => {
     const { opening } = openings['chat-completions'];

@@ -81,6 +81,13 @@ describe('a call that was refused', () => {
 });
 
 describe('a stream', () => {
+  it('that the vendor stops for what was asked is told like a call that was refused', async () => {
+    const error = { message: 'Your request was rejected by the safety system.', type: 'image_generation_user_error', param: null, code: 'moderation_blocked' };
+    gallery.painter.script('gpt-image-1.5', { reply: { status: 200, headers: { 'content-type': 'text/event-stream' }, body: `event: error\ndata: ${JSON.stringify({ type: 'error', error })}\n\n` } });
+    const response = await gallery.post(path, { ...wanted, stream: true });
+    expect([response.status, response.headers.get('x-should-retry'), await response.json()]).toEqual([400, 'false', { error: { message: error.message, type: 'invalid_request_error', param: null, code: 'content_policy_violation' } }]);
+  });
+
   it('that breaks off tells so inside, and what was not finished is not paid for', async () => {
     for (const step of [{ fail: { after: 1 } }, { cut: { how: 'rst', events: 1 } }, { cut: { how: 'end', events: 1 } }] as const) {
       gallery.painter.script('gpt-image-1.5', step);
