@@ -22,8 +22,10 @@ export function readJson(body: Readonly<Record<string, unknown>>, operation: Ope
 
 type Files = readonly (readonly [name: string, bytes: Uint8Array])[];
 
-export function readForm(fields: Readonly<Record<string, string>>, files: Files): ClientCall {
-  const all = { model: 'openai/gpt-image-1.5', prompt: 'Make it night', quality: 'low', ...fields };
-  const form = new Form(Object.entries(all), files.map(([name, bytes]) => ({ name, bytes, filename: 'a', mediaType: 'application/octet-stream' })));
+/** Texts whose names repeat come as a list. */
+export function readForm(given: Readonly<Record<string, string>> | readonly [string, string][], files: Files): ClientCall {
+  const usual = { model: 'openai/gpt-image-1.5', prompt: 'Make it night', quality: 'low' };
+  const all: [string, string][] = Array.isArray(given) ? [...Object.entries(usual), ...given] : Object.entries({ ...usual, ...given });
+  const form = new Form(all, files.map(([name, bytes]) => ({ name, bytes, filename: 'a', mediaType: 'application/octet-stream' })));
   return protocol.client.read(form, JSON.stringify(form.fields), { operation: 'edit' }, {});
 }

@@ -1,6 +1,6 @@
 /** What a call for a picture may say, and what it is told where it says something else. */
 import { describe, expect, it } from 'vitest';
-import { isGatewayError } from '../../core/index.ts';
+import { Form, isGatewayError } from '../../core/index.ts';
 import { modelOf, protocol, readForm, readJson } from './bodies.ts';
 import { jpegBytes, pngBytes } from './gallery.ts';
 
@@ -87,6 +87,30 @@ describe('an edit', () => {
     expect(call.decode().turns[0]?.blocks.map((block) => (block.type === 'media' ? [block.at, block.mediaType, block.mask ?? false] : block.type))).toEqual([
       ['image[0]', 'image/png', false], ['image[1]', 'image/jpeg', false], ['mask', 'image/png', true], 'text',
     ]);
+  });
+
+  it.each<[string, [string, string][]]>([
+    ['as JSON', [['provider', '{"only":["a","b"],"allow_fallbacks":false,"max_price":{"request":"0.1"}}']]],
+    ['as the SDKs write it', [['provider[only][]', 'a'], ['provider[only][]', 'b'], ['provider[allow_fallbacks]', 'false'], ['provider[max_price][request]', '0.1']]],
+    ['with its items numbered', [['provider[only][0]', 'a'], ['provider[only][1]', 'b'], ['provider[allow_fallbacks]', 'false'], ['provider[max_price][request]', '0.1']]],
+  ])('is routed as its provider object says, %s, which no vendor is sent', (_, fields) => {
+    const call = readForm(fields, [image]);
+    expect(call.preferences).toMatchObject({ only: ['a', 'b'], allow_fallbacks: false, max_price: { request: '0.1' } });
+    const { body } = protocol.upstream.encodeRequest(call.decode(), modelOf('openai/gpt-image-1.5'), undefined);
+    expect(body instanceof Form && body.fields.map(([name]) => name)).toEqual(['model', 'prompt', 'quality']);
+  });
+
+  it.each<[string, [string, string][], RegExp]>([
+    ['provider', [['provider', 'openai']], /is "openai": send an object/],
+    ['provider', [['provider', '{}'], ['provider[sort]', 'price']], /said twice/],
+    ['provider.quantizations', [['provider[quantizations][]', 'fp8']], /is not known here/],
+    ['provider.__proto__', [['provider[__proto__]', 'x']], /is not known here/],
+    ['provider[only][][]', [['provider[only][][]', 'x']], /is not known here/],
+    ['provider[sort]', [['provider[sort]', 'price'], ['provider[sort]', 'latency']], /said twice/],
+    ['provider.allow_fallbacks', [['provider[allow_fallbacks]', 'no']], /true or false/],
+    ['provider.only', [['provider[only]', 'a']], /send an array/],
+  ])('is told of %s in %j', (param, fields, message) => {
+    expect(refusalOf(() => readForm(fields, [image]))).toEqual({ code: 'invalid_request', param, message: expect.stringMatching(message) });
   });
 
   it('takes no name for the prototype of things', () => {

@@ -34,9 +34,7 @@ export function describeCalls(quality: 'required' | 'optional'): CallDescription
   const wire = quality === 'required' ? requestWire.extend({ quality: asked.unwrap().unwrap() }) : requestWire;
   const example = { model: 'demo/paint', prompt: 'A lighthouse', quality: 'auto', size: '512x512' };
   const generation = wire.meta({ title: 'ImageGenerationRequest', examples: [example] });
-  // The object that says how to route is no text, and a form holds nothing else beside its files.
   const edit = wire
-    .omit({ provider: true })
     .extend({ image: z.union([file, z.array(file)]).meta({ description: 'PNG or JPEG, 16 at most; also as `image[]`.' }), mask: file.optional().meta({ description: 'PNG with transparent parts.' }) })
     .meta({ title: 'ImageEditForm', examples: [{ ...example, prompt: 'At night', quality: 'low' }] });
   const shared = { method: 'POST', replies: { 200: { 'application/json': result, 'text/event-stream': event } }, error: errorSchema } as const;

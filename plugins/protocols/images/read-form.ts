@@ -5,6 +5,7 @@
 import { GatewayError, type Form, type FormFile } from '../../../core/index.ts';
 import { pictureType } from '../../shared/picture-type.ts';
 import { badField } from '../../shared/wire-check.ts';
+import { isProvider, readProvider } from './form-provider.ts';
 
 export interface Picture {
   /** The field it came in: `image`, or `image[2]` where there are several. */
@@ -27,8 +28,8 @@ const switches: Readonly<Record<string, boolean>> = { true: true, false: false }
 
 /** Throws `invalid_request` naming the field at fault. */
 export function readForm({ fields: texts, files }: Form): ReadForm {
-  const fields: Record<string, unknown> = {};
-  for (const [name, text] of texts) {
+  const fields: Record<string, unknown> = { provider: readProvider(texts) };
+  for (const [name, text] of texts.filter(([each]) => !isProvider(each))) {
     if (fileFields.has(name)) throw badField(name, 'is a text', 'a PNG or JPEG file, not an address');
     if (Object.hasOwn(fields, name)) throw badField(name, 'is said twice', 'it once');
     if (text !== '') Object.defineProperty(fields, name, { value: valueOf(name, text), enumerable: true });

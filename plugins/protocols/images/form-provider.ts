@@ -1,0 +1,48 @@
+/**
+ * The `provider` object of a form, which holds texts alone: as JSON, or with its members spelt in the names, as the
+ * official SDKs write an object: `provider[only][]=openai`, `provider[max_price][request]=0.1`.
+ */
+import type { Form } from '../../../core/index.ts';
+import { isObject } from '../../shared/vendor-bag.ts';
+import { badField } from '../../shared/wire-check.ts';
+
+const member = /^provider\[(\w+)\](?:\[(\w*)\])?$/;
+/** Some clients number the items of a list. */
+const item = /^\d*$/;
+const switches: Readonly<Record<string, boolean>> = { true: true, false: false };
+
+export function isProvider(name: string): boolean {
+  return name === 'provider' || name.startsWith('provider[');
+}
+
+/** Undefined where the form has none. Throws `invalid_request` naming the text at fault; whether they make sense the schema says. */
+export function readProvider(texts: Form['fields']): unknown {
+  const own = texts.filter(([name]) => isProvider(name));
+  const [first] = own;
+  if (first?.[0] === 'provider' && own.length === 1) return parsed(first[1]);
+  const members = new Map<string, unknown>();
+  for (const [name, text] of own) {
+    const [, outer, inner] = member.exec(name) ?? [];
+    if (outer === undefined) throw badField(name, name === 'provider' ? 'is said twice' : 'is not known here', 'the object once, as JSON');
+    members.set(outer, inner === undefined ? only(name, text, members.has(outer)) : joined(members.get(outer), inner, text));
+  }
+  return own.length === 0 ? undefined : Object.fromEntries(members);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function only(name: string, text: string, isSaid: boolean): unknown {
+  if (isSaid) throw badField(name, 'is said twice', 'it once');
+  return Object.hasOwn(switches, text) ? switches[text] : text;
+}
+
+function joined(before: unknown, inner: string, text: string): unknown {
+  if (item.test(inner)) return [...(Array.isArray(before) ? before : []), text];
+  return { ...(isObject(before) ? before : {}), [inner]: text };
+}
