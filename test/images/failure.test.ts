@@ -80,6 +80,13 @@ describe('a call that was refused', () => {
   });
 });
 
+describe('a call with nothing to draw', () => {
+  it('is told of its prompt', async () => {
+    const response = await gallery.post(path, { ...wanted, prompt: ' ' });
+    expect([response.status, await response.json()]).toEqual([400, { error: expect.objectContaining({ param: 'prompt', message: 'There is no text that says what to draw.' }) }]);
+  });
+});
+
 describe('a stream', () => {
   it('that the vendor stops for what was asked is told like a call that was refused', async () => {
     const error = { message: 'Your request was rejected by the safety system.', type: 'image_generation_user_error', param: null, code: 'moderation_blocked' };

@@ -16,7 +16,7 @@ export function decodeRequest(wire: WireRequest, pictures: readonly Picture[]): 
   return {
     model: wire.model,
     stream: wire.stream ?? false,
-    turns: [{ role: 'user', blocks: [...pictures.map(decodePicture), { type: 'text', text: wire.prompt, at: 'prompt' }] }],
+    turns: [{ role: 'user', at: 'prompt', blocks: [...pictures.map(decodePicture), { type: 'text', text: wire.prompt, at: 'prompt' }] }],
     candidates: wire.n ?? undefined,
     modalities: ['image'],
     image: decodeSettings(wire),
