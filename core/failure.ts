@@ -16,9 +16,11 @@ export function failureOf(thrown: unknown, { cancellation, attempt }: Routed): G
   return toGatewayError(thrown);
 }
 
-/** Sockets, DNS and undici put a code on their errors; the gateway's own carry theirs under a brand. */
+/** Sockets, DNS and undici put a code on their errors, undici's HTTP parser a name alone; the gateway's own carry theirs under a brand. */
 function codeOf(thrown: unknown): string | undefined {
-  return thrown instanceof Error && thrown.name !== 'GatewayError' && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined;
+  if (!(thrown instanceof Error) || thrown.name === 'GatewayError') return undefined;
+  if ('code' in thrown && typeof thrown.code === 'string') return thrown.code;
+  return thrown.name === 'HTTPParserError' ? thrown.name : undefined;
 }
 
 /** What a vendor's refusal means to the caller; its `retry-after` is kept. */

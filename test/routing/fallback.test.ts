@@ -71,11 +71,13 @@ const rows: Readonly<Record<string, Row>> = {
   'a reset after the head': { fault: after('', (response) => response.socket?.resetAndDestroy()), ...unknownOutcome(502) },
   'an end after the head': { fault: after('', (response) => response.end()), ...unknownOutcome(502) },
   'garbage': { fault: after('<html>', (response) => response.end()), ...unknownOutcome(502) },
+  'a chunk without a length': { fault: after('', (response) => void response.socket?.write('none\r\n')), ...unknownOutcome(502) },
   'comments and nothing else': { fault: after(': wait\n\n', (response) => response.end()), ...unknownOutcome(502) },
   'an error for a first event': { fault: after('data: {"error":{"message":"no","code":"boom"}}\n\n', (response) => response.end()), ...unknownOutcome(502) },
   'a reset after the first event': { fault: after(start, (response) => response.socket?.resetAndDestroy()), stream: 'cut', json: 'second', image: 502 },
   'an end after the first event': { fault: after(start, (response) => response.end()), stream: 'cut', json: 'second', image: 502 },
   'an error after the first event': { fault: after(start, (response) => response.end('data: {"error":{"message":"no","code":"boom"}}\n\n')), stream: 'cut', json: 'second', image: 502 },
+  'a chunk without a length after the first event': { fault: after(start, (response) => void response.socket?.write('none\r\n')), stream: 'cut', json: 'second', image: 502 },
   'silence after the first event': { fault: after(start, silence), stream: 'cut', json: 'second', image: 504 },
 };
 
