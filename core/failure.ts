@@ -23,9 +23,9 @@ function codeOf(thrown: unknown): string | undefined {
   return thrown.name === 'HTTPParserError' ? thrown.name : undefined;
 }
 
-/** What a vendor's refusal means to the caller; its `retry-after` is kept. */
+/** What a vendor's refusal means to the caller; its `retry-after` is kept. One whose words are cut, or too many, has its status all the same. */
 export async function refusedBy(protocol: Protocol, response: UpstreamResponse): Promise<GatewayError> {
-  const error = protocol.upstream.decodeError(response.status, await readText(response, longestErrorBody));
+  const error = protocol.upstream.decodeError(response.status, await readText(response, longestErrorBody).catch(() => ''));
   const retryAfter = secondsOf(response.headers['retry-after']);
   return retryAfter === undefined ? error : new GatewayError(error.code, error.message, { ...error.details, retryAfter });
 }

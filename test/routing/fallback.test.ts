@@ -153,3 +153,15 @@ describe.each(Object.entries(rows))('%s', (_, row) => {
     expect([attempts, choice === 'second' || choice === 'first']).toEqual([1, false]);
   });
 });
+
+describe('a refusal', () => {
+  it.each<[string, Conduct]>([
+    ['are cut', (response) => void response.writeHead(429, { 'content-length': 1000, 'retry-after': '8' }).write('{"error":', () => response.destroy())],
+    ['are too many', (response) => void response.writeHead(429, { 'retry-after': '8' }).end(' '.repeat(2_000_000))],
+  ])('whose words %s keeps its status, and says when to come again', async (_, fault) => {
+    faulty.conduct(fault);
+    const body = { model: 'house/model', messages: [{ role: 'user', content: 'Hi' }], provider: { allow_fallbacks: false } };
+    const response = await fetch(`${houses.faulty.url}${path}`, { method: 'POST', body: JSON.stringify(body) });
+    expect([response.status, response.headers.get('retry-after'), await response.json()]).toMatchObject([429, '8', { error: { code: 'rate_limit_exceeded' } }]);
+  });
+});
