@@ -75,7 +75,7 @@ export async function encodeBody(hooks: CoreHooks, exchange: Routed, verbatim: b
 export function crossReply(hooks: CoreHooks, exchange: Routed, response: UpstreamResponse, tally: Tally, { verbatim, stops }: { readonly verbatim: boolean; readonly stops: readonly string[] }): AsyncGenerator<Piece> {
   const { call, attempt, protocol } = exchange;
   const { target } = attempt;
-  const streamed = String(response.headers['content-type'] ?? '').includes('text/event-stream');
+  const streamed = String(response.headers['content-type'] ?? '').toLowerCase().includes('text/event-stream');
   if (verbatim && streamed === call.stream) return streamed ? verbatimStream(exchange, response, tally) : verbatimReply(exchange, response, tally);
   const context: ReplyContext = { id: exchange.id, model: target.model.id, created: Math.floor(exchange.receivedAt / 1000), call, lost: (kind, reason) => tally.lost(kind, reason), capabilities: target.model.capabilities };
   const decoded = streamed ? streamedEvents(target.protocol, exchange, response, tally) : repliedEvents(target.protocol, exchange, response, tally);

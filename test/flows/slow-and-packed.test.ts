@@ -69,6 +69,11 @@ describe.each(wires)('the SDK of %s', (wire) => {
     vendor.conduct((response) => void response.writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': encoding }).end(pack(events.join(''))));
     expect(await ask[wire]()).toBe('slow and sure');
   });
+
+  it('gets all of a stream whose type is written in capitals', async () => {
+    vendor.conduct((response) => void response.writeHead(200, { 'content-type': 'Text/Event-Stream; charset=UTF-8' }).end(events.join('')));
+    expect(await ask[wire]()).toBe('slow and sure');
+  });
 });
 
 describe('a stream', () => {
