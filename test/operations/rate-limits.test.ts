@@ -118,6 +118,15 @@ describe('tokens', () => {
   });
 });
 
+describe('a window', () => {
+  it('has no more than its limit, whatever calls of the one before have left', async () => {
+    const gateway = await first({ perKey: { tokens: 1000 }, window: 1 }, (response) => void setTimeout(() => response.writeHead(500).end(), 1200));
+    expect((await call(gateway, 'a-1', 'x'.repeat(3000))).status).toBe(502);
+    vendor.conduct(well);
+    expect(Number((await call(gateway)).headers.get('x-ratelimit-remaining-tokens'))).toBeLessThan(1000);
+  });
+});
+
 describe('calls at one time', () => {
   it('are held to their number, and let in again when one ends, however it ends', async () => {
     const held: (() => void)[] = [];

@@ -37,6 +37,8 @@ function wantsOf(parties: readonly Party[], principal: Principal, tokens: number
 interface Taken {
   readonly wants: readonly Want[];
   readonly from: Counts;
+  /** When the window of each is over, by the process's own clock. */
+  readonly until: readonly number[];
 }
 
 export class Gate {
@@ -61,7 +63,8 @@ export class Gate {
     const last = left.at(-1);
     const want = wants[left.length - 1];
     if (refused && last && want) throw this.#tooMany(want, last, family);
-    this.#taken.set(id, { wants, from });
+    const now = performance.now();
+    this.#taken.set(id, { wants, from, until: left.map(({ resetAfter }) => now + resetAfter) });
     const told: Told = {};
     for (const [index, { kind }] of wants.entries()) {
       const one = left[index];
@@ -87,6 +90,9 @@ export class Gate {
     // A call that was refused further in did not take place; one that failed was a call.
     const used = { parallel: 0, requests: type === 'refused' ? 0 : 1, tokens: input + output };
     const back = taken.wants.map((want) => ({ ...want, amount: want.amount - used[want.kind] }));
-    await taken.from.give(exchange.id, back.filter(({ amount }) => amount !== 0));
+    const now = performance.now();
+    // The next window is whole without what is left of this one; what is owed counts in it.
+    const isOver = ({ kind, amount }: Want, index: number): boolean => kind !== 'parallel' && amount > 0 && now >= (taken.until[index] ?? now);
+    await taken.from.give(exchange.id, back.filter((want, index) => want.amount !== 0 && !isOver(want, index)));
   }
 }
