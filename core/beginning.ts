@@ -9,6 +9,7 @@ import { refusedBy } from './failure.ts';
 import type { Core } from './gateway.ts';
 import { crossReply, encodeBody, isVerbatim, type Piece } from './lanes.ts';
 import { lossRefusal, type Loss } from './loss.ts';
+import { loweredLimit } from './lowered.ts';
 import { requestFor } from './outgoing.ts';
 import type { Tally } from './tally.ts';
 import { checkContext, withinContext, type Shortened } from './truncation.ts';
@@ -33,7 +34,7 @@ async function send(core: Core, running: RunningAttempt, tally: Tally, shortened
   const verbatim = !shortened && isVerbatim(core.hooks, routed);
   const encoded = await encodeBody(core.hooks, routed, verbatim, shortened?.request);
   if (encoded.losses.length > 0 && (core.rejectsLoss || routed.call.preferences.require_parameters)) throw lossRefusal(encoded.losses, model.id);
-  const losses = shortened ? [...encoded.losses, ...shortened.losses] : encoded.losses;
+  const losses = [...encoded.losses, ...(shortened?.losses ?? []), ...loweredLimit(routed)];
   routed.attempt.losses = losses;
   const request = await requestFor(routed, encoded, verbatim);
   const reply = await core.hooks.dispatch.promise(request, routed);

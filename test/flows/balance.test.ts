@@ -89,6 +89,25 @@ describe('an account', () => {
     expect((await ask()).balance).toBeGreaterThanOrEqual(0);
   });
 
+  it.each([
+    ['max_tokens', { max_tokens: 4000 }],
+    ['max_completion_tokens', { max_completion_tokens: 4000 }],
+    ['max_completion_tokens', {}],
+    ['max_tokens', { max_tokens: 4000, stream: true }],
+  ])('below the worst case tells which limit was lowered, and to what: %s', async (field, limit) => {
+    const { gateway, post } = await open('0.0001');
+    const response = await post({ model, messages, ...limit, provider: { require_parameters: true } });
+    expect([response.status, response.headers.get('x-tollgate-dropped')]).toEqual([200, field]);
+    await response.text();
+    const [end] = await gateway.ended(1);
+    expect(end?.losses).toMatchObject([{ path: field, reason: expect.stringMatching(/^sent as \d+, /), code: 'approximated' }]);
+  });
+
+  it('that affords the worst case has nothing lowered', async () => {
+    const { post } = await open('5');
+    expect((await post({ model, messages, max_tokens: 4000 })).headers.get('x-tollgate-dropped')).toBeNull();
+  });
+
   it('with whenShort: refuse is refused instead', async () => {
     house = await openHouse({ credit: '0.0001', ledger: { whenShort: 'refuse' } });
     expect((await house.post({ model, messages, max_tokens: 4000 })).status).toBe(402);
