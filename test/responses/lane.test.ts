@@ -68,6 +68,15 @@ describe('a stream', () => {
     expect(text).toBe(renamed(begun + said + completed) + done);
   });
 
+  it.each([
+    ['rate_limit_exceeded', 429, 'rate_limit_exceeded'],
+    ['invalid_prompt', 400, 'invalid_prompt'],
+  ])('that begins with an error has its status: %s', async (code, status, told) => {
+    says = { type: 'text/event-stream', body: event('response.created', response('in_progress')) + event('error', { error: { type: 'some', code, message: 'No.', param: null } }) };
+    const refused = await post('{"model":"openai/gpt-4.1","input":"Hi","stream":true}');
+    expect([refused.status, JSON.parse(refused.text)]).toMatchObject([status, { error: { code: told } }]);
+  });
+
   it('that is incomplete is complete: it ended as the vendor meant it to', async () => {
     const incomplete = event('response.incomplete', response('incomplete', { incomplete_details: { reason: 'max_output_tokens' }, ...usage }));
     says = { type: 'text/event-stream', body: begun + said + incomplete };

@@ -103,7 +103,7 @@ describe('the end', () => {
 
   it.each([
     [{ type: 'error', error: { code: 'server_error', message: 'Broke.' } }, { message: 'Broke.', code: 'server_error' }],
-    [{ type: 'error', code: 'rate_limit_exceeded', message: 'Too much.', param: null }, { message: 'Too much.', code: 'rate_limit_exceeded' }],
+    [{ type: 'error', code: 'rate_limit_exceeded', message: 'Too much.', param: null }, { message: 'Too much.', code: 'rate_limit_exceeded', status: 429 }],
     [{ type: 'response.failed', response: { status: 'failed', error: { code: 'invalid_prompt', message: 'Not that.' } } }, { message: 'Not that.', code: 'invalid_prompt', status: 400 }],
     [{ error: { message: 'Bare.', code: 'context_length_exceeded' } }, { message: 'Bare.', code: 'context_length_exceeded', status: 400 }],
     [{ type: 'response.cancelled', response: { status: 'cancelled' } }, { message: 'The provider broke off its reply and did not say why.' }],

@@ -129,9 +129,15 @@ export class ReplyDecoder implements EventDecoder {
     this.#items.close();
     const { error } = body;
     const { message = 'The provider broke off its reply and did not say why.', code, status } = readVendorError({ error: isObject(error) ? error : body });
-    const fault = status ?? (code !== undefined && callersFault.test(code) ? 400 : undefined);
-    this.#events.push({ type: 'error', message, ...(code === undefined ? {} : { code }), ...(fault === undefined ? {} : { status: fault }) });
+    const meant = status ?? statusOf(code);
+    this.#events.push({ type: 'error', message, ...(code === undefined ? {} : { code }), ...(meant === undefined ? {} : { status: meant }) });
   }
+}
+
+/** The status that an error would have had before the stream began. */
+function statusOf(code: string | undefined): number | undefined {
+  if (code === 'rate_limit_exceeded') return 429;
+  return code !== undefined && callersFault.test(code) ? 400 : undefined;
 }
 
 function parsed(data: string): unknown {
