@@ -28,11 +28,16 @@ function sized(origin: string, size: string): string {
   return origin === 'string' ? `a string of ${size} characters` : size;
 }
 
+/** What the branches of a union want of a value that fits none of them. */
+function anyOf(errors: readonly (readonly Issue[])[]): string {
+  return [...new Set(errors.flatMap(([first]) => first?.message ?? []))].join(' or ');
+}
+
 /** What is allowed where an issue arose, for every issue whose schema does not say it itself. */
 function allowed(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === 'invalid_type') return kinds[issue.expected];
   if (issue.code === 'invalid_value') return oneOf(issue.values);
-  if (issue.code === 'invalid_union' && Array.isArray(issue['options'])) return oneOf(issue['options']);
+  if (issue.code === 'invalid_union') return Array.isArray(issue['options']) ? oneOf(issue['options']) : anyOf(issue.errors);
   if (issue.code === 'too_small') return sized(issue.origin, `${issue.minimum} or more`);
   if (issue.code === 'too_big') return sized(issue.origin, `at most ${issue.maximum}`);
   return undefined;
