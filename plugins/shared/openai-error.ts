@@ -86,6 +86,11 @@ function innermost(body: unknown): Record<string, unknown> {
   return isObject(error) ? error : (detailOf(whole['detail']) ?? whole);
 }
 
+/** Anthropic's `details`. */
+function detailedCode(details: unknown): string | undefined {
+  return isObject(details) ? words(details['error_code']) : undefined;
+}
+
 function httpStatus(value: unknown): number | undefined {
   return typeof value === 'number' && value >= 400 && value < 600 ? value : undefined;
 }
@@ -94,7 +99,7 @@ const policyCodes = new Set(['content_policy_violation', 'content_filter', 'mode
 
 export function readVendorError(body: unknown): VendorError {
   const facts = innermost(body);
-  const code = words(facts['code']);
+  const code = words(facts['code']) ?? detailedCode(facts['details']);
   return {
     message: words(facts['message']),
     type: words(facts['type']) ?? words(facts['status']),

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { GatewayError, type ErrorCode } from '../../core/index.ts';
+import { decodeError } from '../../plugins/shared/openai-error.ts';
 import { protocol } from './bodies.ts';
 
 const { client, upstream } = protocol;
@@ -39,6 +40,18 @@ describe('a refusal by a vendor', () => {
     [400, 'invalid_request_error', 'messages.0: text content blocks must be non-empty', 'invalid_request'],
   ])('%i %s "%s" is the caller\'s to know, as %s', (status, type, message, code) => {
     expect(refused(status, type, message)).toMatchObject({ code, message });
+  });
+
+  it('keeps the code by which its clients know what to do', () => {
+    const vendors = { type: 'invalid_request_error', message: 'Too many tools.', details: { error_code: 'available_tools_limit_exceeded' } };
+    const error = upstream.decodeError(400, JSON.stringify({ type: 'error', error: vendors, request_id: 'req_1' }));
+    expect(client.encodeError(error, 'id-1').body).toEqual({ type: 'error', error: vendors, request_id: 'id-1' });
+  });
+
+  it('of another wire tells its code, where that is a word', () => {
+    const told = (code: unknown): unknown => client.encodeError(decodeError(400, JSON.stringify({ error: { message: 'Why.', code } })), 'id-1').body;
+    expect(told('invalid_function_parameters')).toMatchObject({ error: { details: { error_code: 'invalid_function_parameters' } } });
+    expect(told(400)).toEqual({ type: 'error', error: { type: 'invalid_request_error', message: 'Why.' }, request_id: 'id-1' });
   });
 
   it.each([

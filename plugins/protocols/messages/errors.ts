@@ -41,9 +41,15 @@ const wording: Readonly<Record<ErrorCode, Words>> = {
 /** Words by which clients know that a conversation has to be made shorter. */
 const tooLong = 'prompt is too long';
 
-function errorBody({ code, message }: GatewayError, id: string | undefined): Fields {
+function errorBody(error: GatewayError, id: string | undefined): Fields {
+  const { code, message } = error;
   const said = code === 'context_length_exceeded' && !message.toLowerCase().includes(tooLong) ? `${tooLong}: ${message}` : message;
-  return { type: 'error', error: { type: wording[code].type, message: said }, ...(id === undefined ? {} : { request_id: id }) };
+  return { type: 'error', error: { type: wording[code].type, message: said, ...detailsOf(error) }, ...(id === undefined ? {} : { request_id: id }) };
+}
+
+/** The word by which clients know one error of the caller's from another; Google's is a number, and says no more than the status. */
+function detailsOf({ status, details: { vendor } }: GatewayError): Fields {
+  return status === 400 && vendor?.code && !/^\d+$/.test(vendor.code) ? { details: { error_code: vendor.code } } : {};
 }
 
 export function encodeError(error: GatewayError, id?: string): ErrorReply {
