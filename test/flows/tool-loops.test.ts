@@ -3,6 +3,7 @@
  * side by side, their results in one turn, and the answer.
  */
 import Anthropic from '@anthropic-ai/sdk';
+import { betaTool } from '@anthropic-ai/sdk/helpers/beta/json-schema';
 import { GoogleGenAI, type Content } from '@google/genai';
 import AnthropicBefore from 'anthropic-sdk-0';
 import { GoogleGenAI as GoogleGenAIBefore } from 'google-genai-2';
@@ -19,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => quartet.close());
 
 const harbours = ['Hull', 'Whitby', 'Oslo'];
-const parameters = { type: 'object' as const, properties: { harbour: { type: 'string' } }, required: ['harbour'], additionalProperties: false };
+const parameters = { type: 'object' as const, properties: { harbour: { type: 'string' as const } }, required: ['harbour'], additionalProperties: false };
 const description = 'When the tide turns.';
 
 /** What a client asked for with each call, and what it was told in the end. */
@@ -145,17 +146,19 @@ const helpers: readonly (readonly [name: string, client: Wire, run: () => Run])[
   ['@google/genai 2, generateContentStream', 'generate-content', () => generateLoop(async (body) => contentsOf(await new GoogleGenAIBefore(googleAt()).models.generateContentStream(body)))],
 ];
 
+function scriptLoop(wire: Wire): void {
+  for (const kind of ['plain', 'thinking'] as const) {
+    quartet.vendors[wire].script(
+      modelOf(wire, kind).upstream,
+      { text: 'I look. ', interleaved: true, toolCalls: harbours.map((harbour) => ({ name: 'tide_at', arguments: ['{"harbour"', ':"', harbour, '"}'] })) },
+      { text: ['All ', 'at ', 'noon.'] },
+    );
+  }
+}
+
 describe.each(helpers)('%s', (_, client, run) => {
   describe.each(wires)('on %s', (wire) => {
-    beforeEach(() => {
-      for (const kind of ['plain', 'thinking'] as const) {
-        quartet.vendors[wire].script(
-          modelOf(wire, kind).upstream,
-          { text: 'I look. ', interleaved: true, toolCalls: harbours.map((harbour) => ({ name: 'tide_at', arguments: ['{"harbour"', ':"', harbour, '"}'] })) },
-          { text: ['All ', 'at ', 'noon.'] },
-        );
-      }
-    });
+    beforeEach(() => scriptLoop(wire));
 
     it.each(['plain', 'thinking'] as const)('three calls at once and their results are understood, by a %s model', async (kind) => {
       const before = quartet.gateway.ends.length;
@@ -166,6 +169,26 @@ describe.each(helpers)('%s', (_, client, run) => {
       expect(ends.map((end) => end.type === 'answered' && [end.outcome, end.exchange.family, end.charge.basis])).toEqual([['completed', client, 'usage'], ['completed', client, 'usage']]);
       const sent = quartet.vendors[wire].requests.at(-1)?.body.toString() ?? '';
       for (const harbour of harbours) expect(sent).toContain(`noon ({\\"harbour\\":\\"${harbour}\\"})`);
+    });
+  });
+});
+
+describe('@anthropic-ai/sdk 1, beta.messages.toolRunner', () => {
+  describe.each(wires)('on %s', (wire) => {
+    beforeEach(() => scriptLoop(wire));
+
+    it.each(['plain', 'thinking'] as const)('is told that no conversation is kept here, and sends the whole of it, to a %s model', async (kind) => {
+      const asked: unknown[] = [];
+      const run = (input: unknown): string => {
+        asked.push(input);
+        return tideAt(input);
+      };
+      const tools = [betaTool({ name: 'tide_at', description, inputSchema: parameters, run })];
+      const message = await new Anthropic(anthropicAt()).beta.messages.toolRunner({ model: modelOf(wire, kind).id, max_tokens: 2000, tools, messages: [{ role: 'user', content: 'Tides?' }] });
+      expect(asked).toEqual(harbours.map((harbour) => ({ harbour })));
+      expect(message.content.map((block) => (block.type === 'text' ? block.text : '')).join('')).toBe('All at noon.');
+      const sent = quartet.vendors[wire].requests.at(-1)?.body.toString() ?? '';
+      for (const said of ['Tides?', ...harbours]) expect(sent).toContain(said);
     });
   });
 });

@@ -112,6 +112,12 @@ describe('a body of messages', () => {
     expect(error.code).toBe('invalid_request');
   });
 
+  it.each([{ type: 'create' }, { type: 'continue', previous_message_id: 'msg_1' }])('that leaves its conversation with the vendor is refused: %j', (thread) => {
+    const error = refusal(() => read({ ...least, thread }, { ...version, 'anthropic-beta': 'message-threads-2026-08-12' }));
+    expect(error).toMatchObject({ code: 'unsupported_parameter', details: { param: 'thread', vendor: { code: 'thread_unsupported_request' } } });
+    expect(read({ ...least, thread: null }).model).toBe(least.model);
+  });
+
   it('may hold fields nobody has heard of, at every depth', () => {
     const body = {
       ...least,

@@ -79,10 +79,19 @@ export function readRequest(body: unknown, text: string, match: Match, headers: 
   checkVersion(headers);
   const isCount = match.operation === 'count';
   const wire = checkWire(isCount ? countWire : requestWire, body);
+  checkStateless(wire);
   const usesBetas = headers[betaHeader] !== undefined;
   checkTogether(wire, usesBetas);
   if (!usesBetas) checkTypes(wire);
   return new MessagesCall(wire, text, isCount);
+}
+
+/** The code by which the vendor's own tool runner, which begins with a thread, knows to send the whole conversation instead. */
+const noThreads = 'thread_unsupported_request';
+
+function checkStateless({ thread }: WireRequest): void {
+  if (thread === undefined || thread === null) return;
+  throw new GatewayError('unsupported_parameter', '"thread" needs a service that keeps conversations, and the gateway is stateless: send the whole conversation without it.', { param: 'thread', vendor: { code: noThreads } });
 }
 
 export const versions: ReadonlySet<string> = new Set(['2023-06-01', '2026-10-21']);
