@@ -48,6 +48,10 @@ function partsOf(turns: Turn[], model?: Model): Record<string, unknown>[] {
 }
 
 describe('turns as contents', () => {
+  it.each([{ role: 'system' as const, blocks: [{ type: 'text' as const, text: '' }] }, { role: 'system' as const, blocks: [] }])('instructions that say nothing are none: %j', (turn) => {
+    expect(encode({ turns: [turn, user] }).body).toEqual({ contents: [{ role: 'user', parts: [{ text: 'Ahoy' }] }] });
+  });
+
   it('instructions stand apart; those in the middle stay where they are and say what they are', () => {
     const { body, lost } = encode({
       turns: [

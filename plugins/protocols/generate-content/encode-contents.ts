@@ -43,7 +43,7 @@ export function encodeTurns(asked: readonly Turn[], encoding: Encoding): Encoded
   if (writer.contents.length === 0 && !encoding.own && last) refusePart(last, `turns[${turns.length - 1}]`, 'The provider of this model answers to what is said, and nothing is: send a text that is not empty.');
   if (encoding.native && encoding.modern) writer.markUnsealedCalls();
   const contents = writer.contents.map(({ role, parts, rest: fields }) => overlay(fields, { role, parts }));
-  return { systemInstruction: leading > 0 ? overlay(rest, { parts: instructions }) : undefined, contents };
+  return { systemInstruction: instructions.length > 0 || (encoding.own && leading > 0) ? overlay(rest, { parts: instructions }) : undefined, contents };
 }
 
 class ContentWriter {
