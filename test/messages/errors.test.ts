@@ -24,6 +24,12 @@ describe('an error in the words of messages', () => {
     expect(client.encodeError(new GatewayError(code, 'Why.'), 'id-1')).toEqual({ status, body: { type: 'error', error: { type, message: 'Why.' }, request_id: 'id-1' } });
   });
 
+  it('names the field at fault, once', () => {
+    const told = (message: string): unknown => client.encodeError(new GatewayError('unsupported_parameter', message, { param: 'tools[0]' }), 'id-1').body;
+    expect(told('This model has no such tool.')).toMatchObject({ error: { message: 'tools[0]: This model has no such tool.' } });
+    expect(told('"tools[0]" is not for this model.')).toMatchObject({ error: { message: '"tools[0]" is not for this model.' } });
+  });
+
   it('tells a prompt that is too long by the words its clients look for, once', () => {
     const told = (message: string): unknown => client.encodeError(new GatewayError('context_length_exceeded', message), 'id-1').body;
     expect(told('300 tokens.')).toMatchObject({ error: { message: 'prompt is too long: 300 tokens.' } });

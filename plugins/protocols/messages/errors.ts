@@ -42,9 +42,13 @@ const wording: Readonly<Record<ErrorCode, Words>> = {
 const tooLong = 'prompt is too long';
 
 function errorBody(error: GatewayError, id: string | undefined): Fields {
-  const { code, message } = error;
-  const said = code === 'context_length_exceeded' && !message.toLowerCase().includes(tooLong) ? `${tooLong}: ${message}` : message;
-  return { type: 'error', error: { type: wording[code].type, message: said, ...detailsOf(error) }, ...(id === undefined ? {} : { request_id: id }) };
+  return { type: 'error', error: { type: wording[error.code].type, message: told(error), ...detailsOf(error) }, ...(id === undefined ? {} : { request_id: id }) };
+}
+
+/** The body has no place of its own for the field at fault, which the vendor names at the beginning of its message as well. */
+function told({ code, message, details: { param, vendor } }: GatewayError): string {
+  if (code === 'context_length_exceeded') return message.toLowerCase().includes(tooLong) ? message : `${tooLong}: ${message}`;
+  return param === undefined || vendor || message.includes(param) ? message : `${param}: ${message}`;
 }
 
 /** The word by which clients know one error of the caller's from another; Google's is a number, and says no more than the status. */
