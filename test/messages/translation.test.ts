@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Block, CanonicalRequest, Tool, Turn } from '../../core/index.ts';
+import { clientPath } from '../../core/loss.ts';
 import { callWith, modelWith, protocol, send, version } from './bodies.ts';
 
 const text = (said: string): Block => ({ type: 'text', text: said });
@@ -397,6 +398,14 @@ describe('a request of this protocol on another', () => {
     [{}, undefined],
   ])('asks for reasoning by %j', (fields, reasoning) => {
     expect(callWith(fields).decode().reasoning).toEqual(reasoning);
+  });
+
+  it.each([
+    [{ thinking: { type: 'disabled' } }, 'thinking'],
+    [{ output_config: { effort: 'low' } }, 'output_config.effort'],
+    [{ thinking: { type: 'adaptive' }, output_config: { effort: 'low' } }, 'output_config.effort'],
+  ])('calls an effort what the client did, who asked by %j', (fields, name) => {
+    expect(clientPath('reasoning.effort', callWith(fields).decode(), protocol.client.fieldNames)).toBe(name);
   });
 
   it('has its fields under their canonical names', () => {

@@ -42,7 +42,7 @@ export function decodeRequest(wire: WireRequest, text: string): CanonicalRequest
     reasoning: thinking.value,
     user: wire.metadata?.user_id ?? undefined,
     serviceTier: wire.service_tier ? tiers[wire.service_tier] : undefined,
-    names: thinking.form.includes('thinking-unset') ? { reasoning: 'output_config.effort' } : undefined,
+    names: namesOf(thinking),
     ...bag.keep(
       { ...leftover(vendorsOwn, readFields), ...partsLeft(wire), ...thinking.rest },
       ['read', ...(wire.stream === false ? ['stream-false'] : []), ...thinking.form],
@@ -89,6 +89,12 @@ function decodeThinking({ thinking, output_config: output }: WireRequest): ReadT
   const display = thinking.display ? displays[thinking.display] : undefined;
   const budget = thinking.type === 'enabled' ? thinking.budget_tokens : undefined;
   return { value: { effort, budget, display }, rest, form: [`thinking-${thinking.type}`] };
+}
+
+/** Whether and how hard a model is to think stand in two places: where a client wrote only one, both are called by it. */
+function namesOf({ form }: ReadThinking): Record<string, string> | undefined {
+  if (form.includes('thinking-unset')) return { reasoning: 'output_config.effort' };
+  return form.includes('thinking-disabled') ? { 'reasoning.effort': 'thinking' } : undefined;
 }
 
 const functionFields = new Set(['type', 'name', 'description', 'input_schema', 'strict', 'cache_control']);
