@@ -94,6 +94,13 @@ describe('a vendor\'s stream', () => {
     expect(frames).toContain('{"type":"compaction_delta","content":"x"}');
   });
 
+  it('tells at its end in which container its code ran', () => {
+    const ending = [{ type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null, stop_details: null, container: { id: 'c', expires_at: '2026-11-22T04:00:00Z' } }, usage: { output_tokens: 1 } }, { type: 'message_stop' }];
+    const encoder = protocol.client.encodeEvents({ id: 'x', model: 'a/b', created: 1, call: callWith() });
+    const frames = decode([start, ...ending]).map((event) => encoder.push(event)).join('');
+    expect(frames).toContain('"delta":{"stop_reason":"end_turn","stop_sequence":null,"stop_details":null,"container":{"id":"c"');
+  });
+
   it.each([
     ['no stop', [start, open(0, { type: 'text', text: 'x' }), stop(0), { type: 'message_delta', delta: { stop_reason: 'end_turn' } }]],
     ['no reason', [start, open(0, { type: 'text', text: 'x' }), stop(0), { type: 'message_stop' }]],

@@ -89,8 +89,9 @@ export class ReplyDecoder implements EventDecoder {
       for (const citation of citations) if (isObject(citation)) this.#cite(index, citation);
       this.#end(index);
     }
+    const { stop_reason: reason, stop_sequence, stop_details = null } = body;
     // Some relays leave the reason out of a reply that is whole.
-    this.#finish(typeof body['stop_reason'] === 'string' ? body : { ...body, stop_reason: 'end_turn' });
+    this.#finish({ stop_reason: typeof reason === 'string' ? reason : 'end_turn', stop_sequence, stop_details });
     this.#stop();
     return this.#events;
   }
@@ -244,7 +245,7 @@ export class ReplyDecoder implements EventDecoder {
     else if (open.text === '') this.#say(open, whole);
   }
 
-  #finish({ stop_reason: raw, stop_sequence: stopSequence, stop_details: details }: Fields): void {
+  #finish({ stop_reason: raw, stop_sequence: stopSequence, ...rest }: Fields): void {
     if (typeof raw !== 'string' || this.#finished) return;
     this.#close();
     this.#finished = true;
@@ -253,7 +254,8 @@ export class ReplyDecoder implements EventDecoder {
       candidate: 0,
       reason: { unified: decodeFinish(raw, this.#calls > 0), raw },
       ...(typeof stopSequence === 'string' ? { stopSequence } : {}),
-      ...bag.keep(isObject(details) ? { stop_details: details } : {}),
+      // A stream tells the container of its code here.
+      ...bag.keep(Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== null))),
     });
   }
 
