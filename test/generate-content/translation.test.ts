@@ -312,9 +312,16 @@ describe('what is asked for and cannot be given', () => {
       tools: [{ function_declarations: [{ name: 'f', parameters_json_schema: {} }] }],
       generation_config: { top_p: 0.5, topK: 3, media_resolution: 'MEDIA_RESOLUTION_LOW' },
       safety_settings: [],
+      service_tier: 'flex',
     }).decode();
-    const told = ['topP', 'topK', 'turns[0].blocks[0].cache', 'turns[1].blocks[0].detail', 'tools[0].schema', 'generationConfig.mediaResolution', 'safetySettings'].map((path) => clientPath(path, request, protocol.client.fieldNames));
-    expect(told).toEqual(['generation_config.top_p', 'generation_config.topK', 'system_instruction.parts[0].cache', 'contents[0].parts[0].media_resolution', 'tools[0].function_declarations[0].parameters_json_schema', 'generation_config.media_resolution', 'safety_settings']);
+    const told = ['topP', 'topK', 'turns[0].blocks[0].cache', 'turns[1].blocks[0].detail', 'tools[0].schema', 'generationConfig.mediaResolution', 'safetySettings', 'serviceTier'].map((path) => clientPath(path, request, protocol.client.fieldNames));
+    expect(told).toEqual(['generation_config.top_p', 'generation_config.topK', 'system_instruction.parts[0].cache', 'contents[0].parts[0].media_resolution', 'tools[0].function_declarations[0].parameters_json_schema', 'generation_config.media_resolution', 'safety_settings', 'service_tier']);
+  });
+
+  it.each(['googleSearch', 'codeExecution', 'urlContext', 'googleMaps', 'fileSearch'])('a tool that Google runs itself is known by either spelling of %s', (name) => {
+    const snake = name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    const [spelt, usual] = [snake, name].map((each) => callWith({ tools: [{ [each]: {} }] }).decode().tools?.[0]);
+    expect(spelt).toEqual({ ...usual, at: `tools[0].${snake}` });
   });
 
   it('a picture whose kind nobody stated is known by its bytes', () => {

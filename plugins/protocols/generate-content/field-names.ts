@@ -23,6 +23,7 @@ export const fieldNames: Readonly<Record<string, string>> = {
   'reasoning.effort': 'generationConfig.thinkingConfig.thinkingLevel',
   'reasoning.budget': 'generationConfig.thinkingConfig.thinkingBudget',
   'reasoning.display': 'generationConfig.thinkingConfig.includeThoughts',
+  serviceTier: 'serviceTier',
   '.schema': 'parametersJsonSchema',
   '.arguments': 'functionCall.args',
   '.isError': 'functionResponse.response.error',

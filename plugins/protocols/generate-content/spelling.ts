@@ -12,6 +12,7 @@ const known: ReadonlySet<string> = new Set([
   'inlineData', 'mimeType', 'displayName', 'fileData', 'fileUri', 'functionCall', 'functionResponse', 'executableCode', 'codeExecutionResult',
   'toolCall', 'toolResponse', 'thoughtSignature', 'videoMetadata', 'mediaResolution', 'partMetadata', 'mediaProcessing', 'speechMetadata',
   'functionDeclarations', 'parametersJsonSchema', 'googleSearch', 'googleSearchRetrieval', 'enterpriseWebSearch',
+  'codeExecution', 'urlContext', 'googleMaps', 'fileSearch',
   'functionCallingConfig', 'allowedFunctionNames', 'topP', 'topK', 'candidateCount', 'maxOutputTokens', 'stopSequences', 'presencePenalty',
   'frequencyPenalty', 'responseLogprobs', 'responseMimeType', 'responseSchema', 'responseJsonSchema', 'responseModalities', 'thinkingConfig',
   'includeThoughts', 'thinkingBudget', 'thinkingLevel', 'speechConfig', 'imageConfig', 'audioTimestamp',
