@@ -174,6 +174,15 @@ describe('a whole reply', () => {
     });
   });
 
+  it('tells what a Gemini said of its usage, of which media and by which tier, in a stream too', () => {
+    const counts = { promptTokenCount: 100, candidatesTokenCount: 20, toolUsePromptTokenCount: 7, totalTokenCount: 127 };
+    const media = { promptTokensDetails: [{ modality: 'TEXT', tokenCount: 40 }, { modality: 'VIDEO', tokenCount: 60 }], toolUsePromptTokensDetails: [{ modality: 'TEXT', tokenCount: 7 }] };
+    const usageMetadata = { ...counts, ...media, candidatesTokensDetails: [{ modality: 'TEXT', tokenCount: 20 }], trafficType: 'ON_DEMAND' };
+    const events = protocol.upstream.decodeReply({ candidates: [{ content: { parts: [{ text: 'a' }] }, finishReason: 'STOP' }], usageMetadata }, callWith());
+    const told: unknown = JSON.parse(JSON.stringify(client.encodeReply(events, { id: 'k7', model: 'a/b', created: 5, call: callWith() })));
+    expect([told, chunksOf(events).at(-1)]).toMatchObject([{ usageMetadata }, { usageMetadata }]);
+  });
+
   it('tells no usage that nobody counted', () => {
     expect(client.encodeReply([start, stop, end], { id: 'k7', model: 'a/b', created: 5, call: callWith() })).toEqual({
       candidates: [{ content: { parts: [], role: 'model' }, finishReason: 'STOP', index: 0 }],

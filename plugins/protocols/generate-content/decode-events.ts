@@ -16,7 +16,7 @@ import { isSamples, Samples } from './samples.ts';
 import { readSignature } from './signature.ts';
 import { offeredOtherwise } from '../../shared/offered-tools.ts';
 import { fitName } from './tool-names.ts';
-import { decodeUsage } from './usage.ts';
+import { counters, decodeUsage } from './usage.ts';
 import { GenerateCall } from './read-request.ts';
 
 interface OpenBlock {
@@ -108,7 +108,7 @@ export class ReplyDecoder implements EventDecoder {
     const told = JSON.stringify(usage);
     if (!usage || told === this.#counted) return;
     this.#counted = told;
-    this.#events.push({ type: 'usage', usage });
+    this.#events.push({ type: 'usage', usage, ...bag.keep(leftover(wire, counters)) });
   }
 
   #candidate(index: number): Candidate {

@@ -11,8 +11,8 @@ import { ReplyParts } from './reply-parts.ts';
 import { encodeUsage } from './usage.ts';
 
 /** What every reply of this wire says of itself, with what its vendor added. */
-export function replyTail({ id, model }: ReplyContext, usage: Usage | undefined, start?: Extract<CanonicalEvent, { type: 'response-start' }>): Fields {
-  return { ...(usage ? { usageMetadata: encodeUsage(usage) } : {}), modelVersion: model, ...bag.fields(start), responseId: id };
+export function replyTail({ id, model }: ReplyContext, usageMetadata: Fields | undefined, start?: Extract<CanonicalEvent, { type: 'response-start' }>): Fields {
+  return { ...(usageMetadata ? { usageMetadata } : {}), modelVersion: model, ...bag.fields(start), responseId: id };
 }
 
 export function hidesThoughts({ call }: ReplyContext): boolean {
@@ -23,7 +23,8 @@ export class ChunkEncoder implements EventEncoder {
   readonly #context: ReplyContext;
   readonly #parts: ReplyParts;
   #start: Extract<CanonicalEvent, { type: 'response-start' }> | undefined;
-  #usage: Usage | undefined;
+  #usage: Usage = {};
+  #usageMetadata: Fields | undefined;
   #tail = '';
   #begun = false;
 
@@ -42,6 +43,7 @@ export class ChunkEncoder implements EventEncoder {
         return '';
       case 'usage':
         this.#usage = { ...this.#usage, ...event.usage };
+        this.#usageMetadata = encodeUsage(this.#usage, bag.fields(event));
         this.#close();
         return '';
       case 'response-end':
@@ -58,7 +60,7 @@ export class ChunkEncoder implements EventEncoder {
 
   /** The end of every chunk is the same until more is known of the reply. */
   #close(): void {
-    this.#tail = `,${JSON.stringify(replyTail(this.#context, this.#usage, this.#start)).slice(1)}`;
+    this.#tail = `,${JSON.stringify(replyTail(this.#context, this.#usageMetadata, this.#start)).slice(1)}`;
   }
 
   #chunk(candidates: readonly Fields[]): string {

@@ -2,22 +2,27 @@
 import type { CanonicalEvent, ReplyContext, Usage } from '../../../core/index.ts';
 import { loseForeignStart } from '../../shared/losses.ts';
 import type { Fields } from '../../shared/vendor-bag.ts';
-import { protocolName } from './bag.ts';
+import { bag, protocolName } from './bag.ts';
 import { hidesThoughts, replyTail } from './encode-events.ts';
 import { ReplyParts } from './reply-parts.ts';
+import { encodeUsage } from './usage.ts';
 
 export function encodeReply(events: readonly CanonicalEvent[], context: ReplyContext): unknown {
   const parts = new ReplyParts({ streamed: false, hidesThoughts: hidesThoughts(context), lost: context.lost });
   const contents = new Map<number, Fields[]>();
-  let usage: Usage | undefined;
+  let usage: Usage = {};
+  let usageMetadata: Fields | undefined;
   for (const event of events) {
-    if (event.type === 'usage') usage = { ...usage, ...event.usage };
+    if (event.type === 'usage') {
+      usage = { ...usage, ...event.usage };
+      usageMetadata = encodeUsage(usage, bag.fields(event));
+    }
     const added = parts.push(event);
     if ('candidate' in event) contents.set(event.candidate, [...(contents.get(event.candidate) ?? []), ...added]);
   }
   const start = events.find((event) => event.type === 'response-start');
   if (start) loseForeignStart(context, start, protocolName);
-  const tail = replyTail(context, usage, start);
+  const tail = replyTail(context, usageMetadata, start);
   if (parts.promptFeedback !== undefined) return { promptFeedback: parts.promptFeedback, ...tail };
   const candidates = [...contents]
     .toSorted(([first], [second]) => first - second)

@@ -22,6 +22,9 @@ function outputOf(wire: Fields, prompt: number | undefined): number | undefined 
   return Math.max(told ?? 0, total - prompt);
 }
 
+/** The counts as such; what else a vendor says of them, as which media they are of, is kept as it stands. */
+export const counters: ReadonlySet<string> = new Set(['promptTokenCount', 'cachedContentTokenCount', 'candidatesTokenCount', 'toolUsePromptTokenCount', 'thoughtsTokenCount', 'totalTokenCount']);
+
 /** Undefined where nothing in it is a count. */
 export function decodeUsage(wire: Fields): Usage | undefined {
   const toolPrompt = knownCount(wire['toolUsePromptTokenCount']);
@@ -48,7 +51,8 @@ function details(whole: number | undefined, audio: number | undefined, image: nu
   return rows.flatMap(([name, tokenCount]) => (tokenCount === undefined ? [] : [{ modality: name, tokenCount }]));
 }
 
-export function encodeUsage(usage: Usage): Fields {
+/** Passed also what a vendor of this wire said of the counts, which is more than they tell. */
+export function encodeUsage(usage: Usage, said: Fields): Fields {
   const { input, output, reasoning, toolPrompt } = usage;
   const prompt = input === undefined ? undefined : Math.max(0, input - (toolPrompt ?? 0));
   const candidates = output === undefined ? undefined : Math.max(0, output - (reasoning ?? 0));
@@ -61,5 +65,6 @@ export function encodeUsage(usage: Usage): Fields {
     totalTokenCount: input === undefined || output === undefined ? undefined : input + output,
     promptTokensDetails: details(prompt, usage.inputAudio, usage.inputImage),
     candidatesTokensDetails: details(candidates, usage.outputAudio, usage.outputImage),
+    ...said,
   };
 }
