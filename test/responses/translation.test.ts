@@ -54,6 +54,12 @@ describe('turns as items', () => {
     ]);
   });
 
+  it('nothing comes between a call and its result where the assistant said nothing', () => {
+    const result: Turn = { role: 'user', blocks: [{ type: 'tool-result', callId: 'c1', content: [] }] };
+    expect(input({ role: 'assistant', blocks: [call, { type: 'text', text: '' }] }, result)).toMatchObject([{ type: 'function_call' }, { type: 'function_call_output' }]);
+    expect(input(user, { role: 'assistant', blocks: [{ type: 'text', text: '' }] }, user)).toMatchObject([{ role: 'user' }, { role: 'user' }]);
+  });
+
   it('media stays inside the result of a tool', () => {
     const result: Turn = {
       role: 'tool',

@@ -59,6 +59,8 @@ function encodeTurn(turn: Turn, at: string, encoding: Encoding): Fields[] {
       entries.push({ path, item: encodeShown(block, path, encoding) });
       continue;
     }
+    // A stream of Gemini's ends in a text that is empty, behind its calls as well.
+    if (block.type === 'text' && block.text === '' && turn.role === 'assistant' && !encoding.own) continue;
     if (isSpoken(block)) {
       if (!open || bag.form(block).includes('message')) {
         open = { parts: [], sides: messageSides(turn, block) };
