@@ -219,6 +219,7 @@ const fitted: [asked: Partial<CanonicalRequest>, model: Model, sent: Record<stri
   [{ reasoning: { effort: 'xhigh' } }, modelWith({ capabilities: { reasoning: { style: 'effort', efforts: ['max', 'low', 'high'] } } }), { reasoning_effort: 'high' }, ['reasoning.effort']],
   [{ reasoning: { effort: 'low' } }, plainModel, {}, ['reasoning']],
   [{ reasoning: { effort: 'none' } }, plainModel, {}, []],
+  [{ reasoning: { display: 'none' } }, plainModel, {}, []],
   [{ reasoning: { display: 'none' } }, modelWith(), {}, ['reasoning.display']],
   [{ verbosity: 'low', metadata: { a: 'b' }, serviceTier: 'flex', cacheKey: 'k', user: 'u' }, plainModel, { user: 'u' }, ['verbosity', 'metadata', 'serviceTier', 'cacheKey']],
   [{ verbosity: 'low', metadata: { a: 'b' }, serviceTier: 'flex', cacheKey: 'k' }, modelWith(), { verbosity: 'low', metadata: { a: 'b' }, service_tier: 'flex', prompt_cache_key: 'k' }, []],

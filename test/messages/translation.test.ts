@@ -228,6 +228,14 @@ describe('thinking', () => {
     expect(send({ reasoning: { effort: 'high' } }, never)).toMatchObject({ lost: ['reasoning'] });
   });
 
+  it('is not begun for a client that only says to hide it', () => {
+    const hidden = { reasoning: { display: 'none' as const }, temperature: 0.3 };
+    for (const model of [modelWith(), adaptive, modelWith({ capabilities: { reasoning: { style: 'none' } } })]) {
+      const { body, lost } = send(hidden, model);
+      expect([body['thinking'], body['temperature'], lost]).toEqual([undefined, 0.3, []]);
+    }
+  });
+
   it.each([[modelWith(), { thinking: { budget_tokens: 8192 } }], [adaptive, { output_config: { effort: 'medium' } }]])('of an effort that nobody knows is a medium one, and told', (model, body) => {
     expect(send({ reasoning: { effort: 'utmost' } }, model)).toMatchObject({ body, lost: ['reasoning.effort'] });
   });

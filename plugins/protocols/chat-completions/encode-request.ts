@@ -130,7 +130,7 @@ function encodeReasoning(request: CanonicalRequest, model: Model, { own, lose }:
   const { style, efforts } = model.capabilities.reasoning;
   const wanted = effort ?? (budget === undefined ? undefined : effortFor(budget));
   if (style === 'none') {
-    if (wanted !== 'none') lose('reasoning', 'the model does not reason', 'model');
+    if (wanted === undefined ? display !== 'none' : wanted !== 'none') lose('reasoning', 'the model does not reason', 'model');
     return {};
   }
   if (display === 'none') lose('reasoning.display', 'chat-completions cannot ask for hidden reasoning');

@@ -30,14 +30,16 @@ export function encodeThinking(request: CanonicalRequest, place: ThinkingPlace, 
   if (!reasoning) return {};
   const form = bag.form(request);
   const { style, budget: manual, canDisable = true } = encoding.model.capabilities.reasoning;
-  const { effort, budget } = reasoning;
+  const { effort, budget, display } = reasoning;
   // Only the effort was said, or a manner that stands in the bag.
   if (form.includes('thinking-unset') || form.includes('thinking-kept')) return { effort };
   const wanted = effort ?? (budget === undefined ? undefined : effortFor(budget));
   if (style === 'none') {
-    if (wanted !== 'none') encoding.lose('reasoning', 'the model does not reason', 'model');
+    if (wanted === undefined ? display !== 'none' : wanted !== 'none') encoding.lose('reasoning', 'the model does not reason', 'model');
     return {};
   }
+  // Another protocol's client that only wants no thoughts shown has not asked for any.
+  if (!encoding.own && effort === undefined && budget === undefined && display === 'none') return {};
   if (wanted === 'none' && canDisable) return { thinking: { type: 'disabled' } };
   const budgeted = style === 'budget' || (form.includes('thinking-enabled') && manual !== undefined);
   const asked = { ...reasoning, wanted, form };
