@@ -115,6 +115,24 @@ describe('reasoning goes back to its own vendor alone', () => {
   });
 });
 
+describe('a model whose vendor wants its thoughts back', () => {
+  const deepseek = modelWith({ id: 'deepseek/deepseek-v4-pro', capabilities: { chatExtras: false, thinkingMode: true, reasoning: { style: 'effort', efforts: ['high', 'max'] } } });
+  const call = { type: 'tool-call', id: 'c1', name: 'f', arguments: '{}' } as const;
+  const result: Turn = { role: 'tool', blocks: [{ type: 'tool-result', callId: 'c1', content: [{ type: 'text', text: 'y' }] }] };
+
+  it('is told a blank where they are gone, in every message of its own', () => {
+    const { body } = encode({ turns: [user, { role: 'assistant', blocks: [call] }, result, { role: 'assistant', blocks: [{ type: 'text', text: 'a' }] }, user] }, deepseek);
+    expect(body['messages']).toMatchObject([{}, { reasoning_content: ' ', tool_calls: [{ id: 'c1' }] }, { role: 'tool' }, { content: 'a', reasoning_content: ' ' }, {}]);
+  });
+
+  it('is not told what its own client left out', () => {
+    const { turns } = callWith({ messages: [{ role: 'user', content: 'x' }, { role: 'assistant', content: 'a' }] }).decode();
+    const { body } = protocol.upstream.encodeRequest({ ...callWith().decode(), turns }, deepseek, undefined);
+    expect(JSON.parse(JSON.stringify(body))).toMatchObject({ messages: [{}, { role: 'assistant', content: 'a' }] });
+    expect(JSON.stringify(body)).not.toContain('reasoning_content');
+  });
+});
+
 describe('an envelope that a client kept', () => {
   const signature = { vendor: 'anthropic', kind: 'signature', value: 'c2VhbA==' };
   const encrypted = { vendor: 'anthropic', kind: 'encrypted', value: 'eHg=' };

@@ -3,8 +3,7 @@
  * its deltas. It runs on every event of every stream, for metering if for nothing else, so the guards are written
  * out by hand and a chunk with a piece of text touches little more than that text.
  */
-import { GatewayError, knownCount } from '../../../core/index.ts';
-import type { BlockKind, CanonicalEvent, ClientCall, EventDecoder, Opaque, WireEvent } from '../../../core/index.ts';
+import { GatewayError, knownCount, type BlockKind, type CanonicalEvent, type ClientCall, type EventDecoder, type Model, type Opaque, type WireEvent } from '../../../core/index.ts';
 import { readVendorError } from '../../shared/openai-error.ts';
 import { Transcript } from '../../shared/transcript.ts';
 import { isObject, type Fields } from '../../shared/vendor-bag.ts';
@@ -12,7 +11,7 @@ import { bag } from './bag.ts';
 import { decodeAnnotation } from './annotations.ts';
 import { decodeFinish } from './finish.ts';
 import { readUrl } from './media.ts';
-import { readDetail } from './reasoning.ts';
+import { readDetail, unsealed } from './reasoning.ts';
 import { ChatCall } from './read-request.ts';
 import { decodeStart } from './reply-start.ts';
 import { soundType } from './sound.ts';
@@ -43,6 +42,8 @@ interface Candidate {
 
 export class ReplyDecoder implements EventDecoder {
   readonly #call: ClientCall;
+  /** What thoughts are given in place of a seal. */
+  readonly #unsealed: readonly Opaque[];
   /** Where a choice has what it says: a chunk's in its delta, a whole reply's in its message. */
   #said: 'delta' | 'message' = 'delta';
   readonly #candidates = new Map<number, Candidate>();
@@ -53,8 +54,9 @@ export class ReplyDecoder implements EventDecoder {
   #reply = '';
   #asked: ReadonlyMap<string, AskedTool> | undefined;
 
-  constructor(call: ClientCall) {
+  constructor(call: ClientCall, model?: Model) {
     this.#call = call;
+    this.#unsealed = model ? unsealed(model) : [];
   }
 
   push({ event, data }: WireEvent): CanonicalEvent[] {
@@ -181,7 +183,8 @@ export class ReplyDecoder implements EventDecoder {
     const { open } = candidate;
     if (!open) return;
     candidate.open = undefined;
-    this.#events.push({ type: 'block-end', candidate: candidate.index, block: open.block, ...(open.opaque.length > 0 ? { opaque: open.opaque } : {}) });
+    const opaque = open.kind === 'reasoning' && open.opaque.length === 0 ? this.#unsealed : open.opaque;
+    this.#events.push({ type: 'block-end', candidate: candidate.index, block: open.block, ...(opaque.length > 0 ? { opaque: [...opaque] } : {}) });
   }
 
   /** Text of reasoning; behind a seal it belongs to another block. */

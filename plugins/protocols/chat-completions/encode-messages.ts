@@ -35,7 +35,7 @@ export function encodeMessages(asked: readonly Turn[], encoding: Encoding): Fiel
   };
   for (const [index, turn] of turns.entries()) {
     const text = onlyText(turn);
-    if (text) {
+    if (text && !(turn.role === 'assistant' && wantsThoughts(encoding))) {
       showMedia();
       messages.push({ role: roleOf(turn, encoding), content: text });
       continue;
@@ -62,6 +62,11 @@ export function encodeMessages(asked: readonly Turn[], encoding: Encoding): Fiel
   }
   showMedia();
   return messages;
+}
+
+/** Whether every message of the assistant has to say what was thought before it; a client of this protocol knows that itself. */
+function wantsThoughts({ own, model }: Encoding): boolean {
+  return model.capabilities.thinkingMode && !own;
 }
 
 /** The text of a turn that is nothing else, as most of a long conversation are. */
@@ -149,12 +154,15 @@ function encodeAssistant(turn: Turn, placed: readonly Placed[], encoding: Encodi
   }
   const form = bag.form(turn);
   const empty = calls.length > 0 || Object.keys(fields).length > 0 || bag.fields(turn)['audio'] ? null : '';
+  const thoughts = writeReasoning(reasoning);
   const content = joinParts(spoken, form, '') ?? (form.includes('no-content') ? undefined : empty);
   return overlay(bag.fields(turn), {
     role: 'assistant',
     name: turn.name,
     content,
-    ...writeReasoning(reasoning),
+    ...thoughts,
+    // DeepSeek takes an empty text for none.
+    ...(wantsThoughts(encoding) ? { reasoning_content: thoughts['reasoning_content'] || ' ' } : {}),
     ...fields,
     images: images.length > 0 ? images : undefined,
     tool_calls: calls.length > 0 ? calls : undefined,

@@ -65,8 +65,8 @@ export const protocol: Protocol = {
   upstream: {
     retarget,
     encodeRequest,
-    decodeEvents: (call) => new AlikeEvents(new ReplyDecoder(call)),
-    decodeReply: (body, call) => new ReplyDecoder(call).whole(body),
+    decodeEvents: (call, model) => new AlikeEvents(new ReplyDecoder(call, model)),
+    decodeReply: (body, call, model) => new ReplyDecoder(call, model).whole(body),
     decodeError,
     modelPaths: [['model']],
     headers: openaiHeaders,

@@ -92,6 +92,11 @@ export function refusesExtensions({ id, capabilities }: Model): boolean {
   return capabilities.chatExtras && id.startsWith('openai/');
 }
 
+/** What stands for a seal on thoughts that are wanted back and come without one: it says whose they are. */
+export function unsealed({ id, capabilities }: Model): readonly Opaque[] {
+  return capabilities.thinkingMode ? [{ vendor: id.slice(0, id.indexOf('/')), kind: 'signature', value: '' }] : [];
+}
+
 const textMark = ' of text';
 
 /** State that belongs to the text of the answer and not to the thoughts it stands among. */
