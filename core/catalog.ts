@@ -39,8 +39,8 @@ const capabilitiesSchema = z.strictObject({
   /** How ids of tool calls have to look on its wire of chat-completions: Mistral's models take nine letters and digits only. */
   callIds: z.enum(['any', 'nine']).default('any'),
   /**
-   * Whether its wire of chat-completions has DeepSeek's thinking mode: a call is refused that does not bring back what
-   * the model thought before it called tools.
+   * Whether its wire of chat-completions has DeepSeek's thinking mode: a field of its own switches it off, and a call is
+   * refused that does not bring back what the model thought before it called tools.
    */
   thinkingMode: z.boolean().default(false),
   /** Whether OpenAI's marks for what to cache are taken; other models find that by themselves, and refuse the marks. */

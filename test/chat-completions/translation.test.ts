@@ -131,6 +131,15 @@ describe('a model whose vendor wants its thoughts back', () => {
     expect(JSON.parse(JSON.stringify(body))).toMatchObject({ messages: [{}, { role: 'assistant', content: 'a' }] });
     expect(JSON.stringify(body)).not.toContain('reasoning_content');
   });
+
+  it('does not think where none is asked for, by its own field for that', () => {
+    for (const reasoning of [{ effort: 'none' }, { budget: 0 }]) {
+      const { body, lost } = encode({ reasoning }, deepseek);
+      expect(body).toMatchObject({ thinking: { type: 'disabled' } });
+      expect(body).not.toHaveProperty('reasoning_effort');
+      expect(lost).toEqual([]);
+    }
+  });
 });
 
 describe('an envelope that a client kept', () => {

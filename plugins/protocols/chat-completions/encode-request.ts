@@ -136,6 +136,7 @@ function encodeReasoning(request: CanonicalRequest, model: Model, { own, lose }:
   if (display === 'none') lose('reasoning.display', 'chat-completions cannot ask for hidden reasoning');
   else if (display !== undefined && refusesExtensions(model)) lose('reasoning.display', 'OpenAI shows no thoughts by chat-completions', 'model');
   if (wanted === undefined) return {};
+  if (wanted === 'none' && model.capabilities.thinkingMode && !own) return { thinking: { type: 'disabled' } };
   const sent = nearestEffort(wanted, own ? undefined : efforts);
   if (effort === undefined || budget !== undefined) lose('reasoning.budget', `sent as effort "${sent}"`, 'approximated');
   else if (sent !== wanted) lose(wanted === 'none' ? 'reasoning' : 'reasoning.effort', `sent as "${sent}"`, 'approximated');
