@@ -101,6 +101,11 @@ describe('the end', () => {
     expect(read(created, completed({ usage, tool_usage: { web_search: { num_requests: 2 } } })).usage).toEqual({ input: 10, cacheRead: 4, cacheWrite5m: 2, output: 8, reasoning: 3, webSearches: 2 });
   });
 
+  it('searches of xAI are counted with its tokens', () => {
+    const usage = { input_tokens: 5467, output_tokens: 593, total_tokens: 6060, num_server_side_tools_used: 1, server_side_tool_usage_details: { web_search_calls: 1, x_search_calls: 0 } };
+    expect(read(created, completed({ usage })).usage).toEqual({ input: 5467, output: 593, webSearches: 1 });
+  });
+
   it.each([
     [{ type: 'error', error: { code: 'server_error', message: 'Broke.' } }, { message: 'Broke.', code: 'server_error' }],
     [{ type: 'error', code: 'rate_limit_exceeded', message: 'Too much.', param: null }, { message: 'Too much.', code: 'rate_limit_exceeded', status: 429 }],

@@ -17,7 +17,7 @@ function outputOf(wire: Fields): number | undefined {
   return output === undefined || input === undefined || total === undefined ? output : Math.max(output, total - input);
 }
 
-/** Passed a response; undefined where none of its counts is known. */
+/** Passed a response; undefined where none of its counts is known. xAI counts its searches with the tokens, OpenAI apart from them. */
 export function decodeUsage(response: Fields): Usage | undefined {
   const wire = inside(response, 'usage');
   const input = inside(wire, 'input_tokens_details');
@@ -27,7 +27,7 @@ export function decodeUsage(response: Fields): Usage | undefined {
     cacheWrite5m: knownCount(input['cache_write_tokens']),
     output: outputOf(wire),
     reasoning: knownCount(inside(wire, 'output_tokens_details')['reasoning_tokens']),
-    webSearches: knownCount(inside(inside(response, 'tool_usage'), 'web_search')['num_requests']),
+    webSearches: knownCount(inside(inside(response, 'tool_usage'), 'web_search')['num_requests']) ?? knownCount(inside(wire, 'server_side_tool_usage_details')['web_search_calls']),
   };
   const known = Object.entries(counts).filter(([, count]) => count !== undefined);
   return known.length > 0 ? Object.fromEntries(known) : undefined;
