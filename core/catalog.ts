@@ -45,6 +45,8 @@ const capabilitiesSchema = z.strictObject({
   thinkingMode: z.boolean().default(false),
   /** Whether OpenAI's marks for what to cache are taken; other models find that by themselves, and refuse the marks. */
   cacheMarks: z.boolean().default(false),
+  /** How replies are named on its wire of responses: xAI's by ids without the prefix that clients are promised. */
+  responseIds: z.enum(['prefixed', 'bare']).default('prefixed'),
   /** What its vendor runs for it as a hosted tool. */
   hosted: z.array(z.enum(['web-search', 'code-execution'])).default([]),
   /** Whether its wire of messages takes system text in mid-conversation. */

@@ -70,7 +70,7 @@ export interface ClientCall {
   readonly preferences: Preferences;
   /** Whether the body holds reasoning that cannot go on as it is: in our envelope, or without the seal its vendor wants. */
   readonly carriesState: boolean;
-  /** Passed the model it is for; whether the body can go on as it is to one that speaks the client's protocol. It can unless a history from elsewhere says otherwise. */
+  /** Passed the model it is for; whether the body can go on as it is to one that speaks the client's protocol. It can unless a history from elsewhere, or what the model's vendor would answer, says otherwise. */
   suits?(model: Model): boolean;
   /** Whether the oldest turns may be left out where the conversation is too long for the model. */
   readonly truncates?: boolean;

@@ -5,6 +5,7 @@ import { bearer } from '../../plugins/auth/bearer.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import { responses } from '../../plugins/protocols/responses/index.ts';
 import { openai } from '../../plugins/providers/openai.ts';
+import { xai } from '../../plugins/providers/xai.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 
 interface Said {
@@ -28,7 +29,7 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => void vendor.listen(0, '127.0.0.1', resolve));
   const address = vendor.address();
   const port = typeof address === 'object' && address ? address.port : 0;
-  gateway = await startGateway({ plugins: [bearer(), responses(), openai({ apiKey: 'sk-vendor', baseUrl: `http://127.0.0.1:${port}/v1` }), balance({ firstCredit: '0' })] });
+  gateway = await startGateway({ plugins: [bearer(), responses(), ...[openai, xai].map((provider) => provider({ apiKey: 'sk-vendor', baseUrl: `http://127.0.0.1:${port}/v1` })), balance({ firstCredit: '0' })] });
   const made: unknown = await gateway.verb('keys create', [], { account: 'tester', credit: '5' });
   key = typeof made === 'object' && made && 'key' in made ? String(made.key) : '';
 });
@@ -121,5 +122,17 @@ describe('a call', () => {
     const { headers } = await post(JSON.stringify({ model: 'openai/gpt-4.1', input: [{ role: 'user', content: 'a' }, { type: 'reasoning', summary: [], encrypted_content: sealed }, { role: 'assistant', content: 'b' }, { role: 'user', content: 'c' }] }));
     expect(asked.at(-1)?.body).not.toContain(sealed);
     expect(headers.get('x-tollgate-dropped')).toBe('input[1]');
+  });
+
+  it.each([true, false])('of a vendor whose ids have no prefix gets one that has, streamed or not: %s', async (stream) => {
+    const named = { id: '25de2f84-163c-6e9e-e42e-cd1dbd6f9ed0', object: 'response', model: 'grok-4.3', created_at: 1 };
+    const item = { id: 'msg_25de2f84', type: 'message', status: 'completed', role: 'assistant', content: [{ type: 'output_text', text: 'Ahoy', annotations: [] }] };
+    const whole = { ...named, status: 'completed', output: [item], usage: { input_tokens: 3, output_tokens: 2, total_tokens: 5 } };
+    const events = [{ type: 'response.created', response: { ...named, status: 'in_progress', output: [] } }, { type: 'response.output_item.done', output_index: 0, item }, { type: 'response.completed', response: whole }];
+    says = stream ? { type: 'text/event-stream', body: events.map(({ type, ...fields }) => event(type, fields)).join('') } : { type: 'application/json', body: JSON.stringify(whole) };
+    const { text } = await post(JSON.stringify({ model: 'xai/grok-4.3', input: 'Ahoy', stream }));
+    expect(text).not.toContain(named.id);
+    expect(text).toMatch(/"id":"resp_[0-9a-f]{32}"/);
+    expect(text).toContain('"text":"Ahoy"');
   });
 });

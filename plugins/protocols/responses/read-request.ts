@@ -2,7 +2,7 @@
  * Reads a client's request: its shape by the wire schema, then what takes two fields to see, then the facts the
  * gateway decides by. The canonical form is made when first asked for, since most calls go on verbatim.
  */
-import { GatewayError, type CanonicalRequest, type ClientCall, type InputSize, type Match, type Preferences } from '../../../core/index.ts';
+import { GatewayError, type CanonicalRequest, type ClientCall, type InputSize, type Match, type Model, type Preferences } from '../../../core/index.ts';
 import { base64Length } from '../../shared/data-url.ts';
 import { holdsEnvelope } from '../../shared/envelope.ts';
 import { preferencesOf } from '../../shared/provider-object.ts';
@@ -53,6 +53,10 @@ export class ResponsesCall implements ClientCall {
     this.truncates = wire.truncation === 'auto';
     this.settings = wire;
     this.#read = read;
+  }
+
+  suits({ capabilities }: Model): boolean {
+    return capabilities.responseIds === 'prefixed';
   }
 
   decode(): CanonicalRequest {
