@@ -95,6 +95,22 @@ describe('a stream', () => {
   });
 });
 
+describe('a stream that fails for what the caller sent', () => {
+  const flagged = event('response.failed', response('failed', { error: { code: 'invalid_prompt', message: 'The prompt was flagged.' } }));
+
+  it('is refused as the vendor says where nothing was said yet, and not to be sent again', async () => {
+    says = { type: 'text/event-stream', body: begun + flagged };
+    const { status, text, headers } = await post(call);
+    expect([status, headers.get('x-should-retry')]).toEqual([400, 'false']);
+    expect(JSON.parse(text)).toEqual({ error: { type: 'invalid_request_error', code: 'invalid_prompt', message: 'The prompt was flagged.', param: null } });
+  });
+
+  it('ends with the vendor\'s word for it where something was', async () => {
+    says = { type: 'text/event-stream', body: begun + said + flagged };
+    expect((await post(call)).text).toContain('"error":{"code":"invalid_prompt","message":"The prompt was flagged."}');
+  });
+});
+
 describe('a call', () => {
   it('reaches the vendor with the model\'s name, without our own object, and nothing else changed', async () => {
     says = { type: 'text/event-stream', body: begun + completed };
