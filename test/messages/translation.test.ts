@@ -43,6 +43,13 @@ describe('a conversation from another protocol', () => {
     expect(() => send(shown, modelWith({ capabilities: { imageUrls: false } }))).toThrow(expect.objectContaining({ code: 'unsupported_parameter', details: expect.objectContaining({ param: 'messages[0].content[1]' }) }));
   });
 
+  it('shows what the model showed again by the user, and tells each by its own place', () => {
+    const picture: Block = { type: 'media', kind: 'image', source: { type: 'base64', data: png }, mediaType: 'image/png' };
+    const { body, lost } = send(turns(user(text('Draw')), assistant(text('Here.'), picture, picture), user(text('More'))));
+    expect(body['messages']).toMatchObject([{}, { role: 'assistant', content: [{ text: 'Here.' }] }, { role: 'user', content: [{ text: 'What the assistant showed:' }, { type: 'image' }, { type: 'image' }, { text: 'More' }] }]);
+    expect(lost).toEqual(['turns[1].blocks[1]', 'turns[1].blocks[2]']);
+  });
+
   it('puts all results of a step into one message, first, each once', () => {
     const steps = turns(
       user(text('Go')),

@@ -64,7 +64,7 @@ function gather(turns: readonly Turn[], encoding: Encoding): Conversation {
     if (content.length === 0) continue;
     if (index < leading || leading < 0) system.push(...textsOnly(content, path, encoding));
     else if (isInstruction(turn)) instruct(messages, textsOnly(content, path, encoding), index, encoding);
-    else if (turn.role === 'assistant') answer(messages, content, path, encoding);
+    else if (turn.role === 'assistant') answer(messages, content, turn, path, encoding);
     else append(messages, 'user', content);
   }
   beginWithUser(messages, system, turns, encoding);
@@ -136,12 +136,12 @@ function isFirstAnswer({ type, tool_use_id: id }: Fields, answered: Set<unknown>
 const media: ReadonlySet<unknown> = new Set(['image', 'document']);
 
 /** An assistant's message holds no media here: what a model showed is shown to it again, by the user. */
-function answer(messages: Message[], content: readonly Fields[], path: string, { lose }: Encoding): void {
+function answer(messages: Message[], content: readonly Fields[], { blocks }: Turn, path: string, { lose }: Encoding): void {
   const shown = content.filter(({ type }) => media.has(type));
   const said = content.filter(({ type }) => !media.has(type));
   if (said.length > 0) append(messages, 'assistant', said);
   if (shown.length === 0) return;
-  lose(path, 'sent as if the user showed it', 'approximated');
+  for (const [position, { type }] of blocks.entries()) if (type === 'media') lose(`${path}.blocks[${position}]`, 'sent as if the user showed it', 'approximated');
   append(messages, 'user', [{ type: 'text', text: 'What the assistant showed:' }, ...shown]);
 }
 
