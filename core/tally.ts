@@ -101,9 +101,7 @@ export class Tally {
 }
 
 /** What an error inside a stream is to be called, by the status its vendor tells with it; most tell none. */
-const codes: ReadonlyMap<number | undefined, ErrorCode> = new Map([
-  [400, 'invalid_request'], [413, 'body_too_large'], [422, 'invalid_request'], [429, 'rate_limited'], [503, 'upstream_overloaded'], [529, 'upstream_overloaded'],
-]);
+const codes: ReadonlyMap<number | undefined, ErrorCode> = new Map([[429, 'rate_limited'], [503, 'upstream_overloaded'], [529, 'upstream_overloaded']]);
 
 function brokenOff({ message, code, status }: Extract<CanonicalEvent, { type: 'error' }>): GatewayError {
   const details = { vendor: { code }, cause: message };
