@@ -44,13 +44,14 @@ import { latency } from './plugins/routing/latency.ts';
 import { preferences } from './plugins/routing/preferences.ts';
 import { throughput } from './plugins/routing/throughput.ts';
 
+// A variable that is set to nothing, as compose files do, is one that is not set.
 const { PORT, HOST, TOLLGATE_ADMIN_HOST, TOLLGATE_ADMIN_PORT, TOLLGATE_DATA, TOLLGATE_FIRST_BYTE_TIMEOUT, TOLLGATE_TOP_UP_SECRET } = process.env;
 const port = PORT ? Number(PORT) : 8787;
 const firstByte = TOLLGATE_FIRST_BYTE_TIMEOUT ? { firstEvent: Number(TOLLGATE_FIRST_BYTE_TIMEOUT), reply: Number(TOLLGATE_FIRST_BYTE_TIMEOUT) } : {};
 
 export default defineConfig({
-  server: { port, host: HOST ?? '127.0.0.1' },
-  dataFolder: TOLLGATE_DATA ?? './data',
+  server: { port, host: HOST || '127.0.0.1' },
+  dataFolder: TOLLGATE_DATA || './data',
   timeouts: { ...firstByte },
   plugins: [
     // Credentials a client may show.
@@ -106,6 +107,6 @@ export default defineConfig({
     // Turns new calls away before the gateway is of no use to anyone.
     overload(),
     // The operators' door, at the next port unless another is named.
-    admin({ port: TOLLGATE_ADMIN_PORT ? Number(TOLLGATE_ADMIN_PORT) : port && port + 1, host: TOLLGATE_ADMIN_HOST ?? '127.0.0.1' }),
+    admin({ port: TOLLGATE_ADMIN_PORT ? Number(TOLLGATE_ADMIN_PORT) : port && port + 1, host: TOLLGATE_ADMIN_HOST || '127.0.0.1' }),
   ],
 });

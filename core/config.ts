@@ -18,7 +18,8 @@ const seconds = (fallback: number) => z.number().positive().max(longestDeadline)
 export const settingsSchema = z.strictObject({
   server: z
     .strictObject({
-      host: z.string().default('127.0.0.1'),
+      /** Nothing would be all addresses to Node, which nobody means by leaving it out. */
+      host: z.string().min(1, 'an address to listen at; "::" is all there are').default('127.0.0.1'),
       port: z.int().min(0).max(65_535).default(8787),
       /** Bytes of a request body at most. */
       bodyLimit: z.int().positive().default(32 * 1024 * 1024),
@@ -36,7 +37,7 @@ export const settingsSchema = z.strictObject({
     .refine(({ bodyLimit, bodiesLimit = bodyLimit }) => bodyLimit <= bodiesLimit, 'bodiesLimit must not be smaller than bodyLimit')
     .prefault({}),
   /** Where the ledger and what else has to last is kept. */
-  dataFolder: z.string().default('./data'),
+  dataFolder: z.string().min(1, 'has to be a folder').default('./data'),
   /** What happens where a target cannot express a part of a request: it is told of, or the call is refused. */
   loss: z.enum(['report', 'reject']).default('report'),
   /** Seconds. */
@@ -113,9 +114,9 @@ export function checkConfig(input: unknown, file: string): Config {
 /** The names a configuration goes by where none is named. */
 const usualNames = ['gateway.config.ts', 'gateway.config.js', 'gateway.config.mjs'] as const;
 
-/** The configuration file: `TOLLGATE_CONFIG`, or the first of the usual ones that is in the working folder. */
+/** The configuration file: `TOLLGATE_CONFIG`, unless it is set to nothing, or the first of the usual ones that is in the working folder. */
 export function configFile(): string {
-  return resolve(process.env['TOLLGATE_CONFIG'] ?? usualNames.find((name) => existsSync(name)) ?? usualNames[0]);
+  return resolve(process.env['TOLLGATE_CONFIG'] || (usualNames.find((name) => existsSync(name)) ?? usualNames[0]));
 }
 
 /** What kept a file from being loaded, and where in it, if it could not even be read as a program. */

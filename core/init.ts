@@ -63,7 +63,7 @@ function without(text: string, { name, from }: { readonly name: string; readonly
 
 /** Writes the file. Throws a `ConfigError` where there is one already and it is not to be replaced. */
 export async function writeFirstConfig(logger: Logger, { force = false }: { readonly force?: boolean }): Promise<Written> {
-  const file = resolve(process.env['TOLLGATE_CONFIG'] ?? usualName());
+  const file = resolve(process.env['TOLLGATE_CONFIG'] || usualName());
   if (existsSync(file) && !force) throw new ConfigError(`${file} is there already and stays as it is; --force replaces it`);
   meanRunningCopy();
   let text = asPackage(readFileSync(template, 'utf8'));

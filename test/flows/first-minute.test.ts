@@ -102,6 +102,18 @@ describe('a start', () => {
   });
 });
 
+describe('variables that are set to nothing', () => {
+  it('are not set: it listens on loopback, and keeps its data where it always does', async () => {
+    const copy = emptyFolder();
+    expect((await runVerb(['init'], {}, copy)).code).toBe(0);
+    const nothing = Object.fromEntries(['HOST', 'TOLLGATE_ADMIN_HOST', 'TOLLGATE_ADMIN_PORT', 'TOLLGATE_DATA', 'TOLLGATE_CONFIG', 'TOLLGATE_FIRST_BYTE_TIMEOUT', 'TOLLGATE_LOG'].map((name) => [name, '']));
+    const gateway = await startProcess(nothing, copy);
+    await gateway.stop('SIGTERM');
+    expect(gateway.printed()).toContain(`is ready at ${gateway.url} `);
+    expect(gateway.printed()).toContain(`its secret is in ${join(copy.folder, 'data/operator-secret')}`);
+  });
+});
+
 describe('a start that cannot listen', () => {
   it('says in one line what to do', async () => {
     const other = await startVendor();
