@@ -8,6 +8,7 @@ import type { CanonicalRequest } from './canonical/request.ts';
 import { readCatalogue, type Model } from './catalog.ts';
 import { longestDeadline } from './deadlines.ts';
 import { drainSchema, type DrainLimits } from './drain.ts';
+import { fromEnvironment } from './environment.ts';
 import { examineVendor } from './examination.ts';
 import { definePlugin, type PluginFactory } from './plugin.ts';
 import { priceSchema } from './money.ts';
@@ -87,12 +88,13 @@ const seconds = z.number().positive().max(longestDeadline).transform((value) => 
 /** Seconds to the first event of a stream, and to a whole JSON reply, where these are not the gateway's own: a machine of one's own may be slow. */
 export const patienceSchema = z.strictObject({ firstEvent: seconds, reply: seconds }).partial().optional();
 
+/** A header holds nothing else; a key with a line break behind it would fail every call, and not say why. */
+export const secretSchema = z.string().regex(/^[!-~]+$/, 'has to be a key: letters, digits and signs, without a space or a line break');
 /** One key, or several that take turns. */
-export const keySchema = z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]);
+export const keySchema = z.union([secretSchema, z.array(secretSchema).min(1)]);
 
-const notAnAddress = 'has to be an address with its scheme, as https://host/v1';
 /** Where a vendor is asked. */
-export const addressSchema = z.url({ protocol: /^https?$/, error: notAnAddress });
+export const addressSchema = z.url({ protocol: /^https?$/, error: 'has to be an address with its scheme, as https://host/v1' });
 
 const optionsSchema = z.strictObject({
   /** The vendor's key, or several of them; its usual environment variable unless given. */
@@ -121,21 +123,14 @@ function bearer(key: string): Record<string, string> {
   return { authorization: `Bearer ${key}` };
 }
 
-/** The vendor's address by its variable; one that is set to nothing, as compose files do, is one that is not set. */
-function baseFrom(variable: string): string | undefined {
-  const text = process.env[variable] || undefined;
-  if (text !== undefined && !addressSchema.safeParse(text).success) throw new Error(`${variable} ${notAnAddress}`);
-  return text;
-}
-
 /** Makes a provider plugin of its data. The plugin registers nothing while it has neither key nor, for a local one, address. */
 export function defineProvider(spec: ProviderSpec): PluginFactory<typeof optionsSchema> {
   return definePlugin({
     name: spec.name,
     options: optionsSchema,
     apply(host, options) {
-      const keys = [options.apiKey ?? (process.env[spec.env.key] || [])].flat();
-      const base = (options.baseUrl ?? baseFrom(spec.env.baseUrl) ?? spec.baseUrl)?.replace(/\/+$/, '');
+      const keys = [options.apiKey ?? fromEnvironment(spec.env.key, secretSchema) ?? []].flat();
+      const base = (options.baseUrl ?? fromEnvironment(spec.env.baseUrl, addressSchema) ?? spec.baseUrl)?.replace(/\/+$/, '');
       if (!base || (spec.baseUrl && keys.length === 0)) {
         host.off(`set ${spec.baseUrl ? spec.env.key : spec.env.baseUrl}`);
         return;

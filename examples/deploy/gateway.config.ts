@@ -36,13 +36,13 @@ const { PORT, HOST, TOLLGATE_DATA, TOLLGATE_PROXIES } = process.env;
 
 export default defineConfig({
   server: {
-    port: Number(PORT ?? 8787),
-    host: HOST ?? '127.0.0.1',
+    port: Number(PORT || 8787),
+    host: HOST || '127.0.0.1',
     // Seconds that calls may finish in at a stop: whoever stops the container has to wait for longer.
     drain: 30,
-    trustedProxies: Number(TOLLGATE_PROXIES ?? 0),
+    trustedProxies: Number(TOLLGATE_PROXIES || 0),
   },
-  dataFolder: TOLLGATE_DATA ?? './data',
+  dataFolder: TOLLGATE_DATA || './data',
   plugins: [
     bearer(),
     apiKeyHeader(),

@@ -77,6 +77,13 @@ export function testProvider({ name, plugin, env, address, keyless = false, path
       expect(hostWith([plugin()]).providers.find(name)).toBeUndefined();
     });
 
+    it('leaves out of its key the line break that a file of secrets ends in', async () => {
+      vi.stubEnv(env.key, 'vendor-key\n');
+      if (keyless) vi.stubEnv(env.baseUrl, `${address}\n`);
+      const request = { method: 'POST', url: `${address}/x`, headers: {}, body: '{}' } as const;
+      expect(await hostWith([plugin()]).providers.get(name).sign(request)).toMatchObject({ headers: credential });
+    });
+
     it.each(calls)('is called by %s to %s at its own path', (protocol, operation, path) => {
       expect(urlOf(switchOn(), name, protocol, operation, false)).toBe(address + path);
       expect(urlOf(switchOn(), name, protocol, operation, true)).toBe(address + (operation === 'generate' ? (streams[protocol] ?? path) : path));

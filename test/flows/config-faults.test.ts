@@ -16,7 +16,9 @@ import { bearer } from 'tollgate/plugins/auth/bearer';
 import { balance } from 'tollgate/plugins/meters/balance';
 import { rateLimits } from 'tollgate/plugins/operations/rate-limits';
 import { chatCompletions } from 'tollgate/plugins/protocols/chat-completions';
+import { azure } from 'tollgate/plugins/providers/azure';
 import { demo } from 'tollgate/plugins/providers/demo';
+import { googleVertex } from 'tollgate/plugins/providers/google-vertex';
 import { ollama } from 'tollgate/plugins/providers/ollama';
 import { openai } from 'tollgate/plugins/providers/openai';
 `;
@@ -50,7 +52,11 @@ const faults: readonly (readonly [what: string, plugins: readonly string[], told
   ['a price that is a number', ["ollama({ price: { input: 0.2, output: '0.6' } })"], 'plugin "ollama": option "price.input": an amount in USD is a decimal string, as "0.20"'],
   ['a price with a comma', ["ollama({ price: { input: '0,2', output: '0.6' } })"], /option "price.input": not an amount in USD/],
   ['an address without its scheme', ["openai({ apiKey: 'k', baseUrl: 'localhost:1234' })"], 'plugin "openai": option "baseUrl": has to be an address with its scheme, as https://host/v1'],
-  ['the same in a variable', ['openai()'], 'plugin "openai": OPENAI_BASE_URL has to be an address with its scheme', 'OPENAI_API_KEY=k|OPENAI_BASE_URL=localhost:1234'],
+  ['the same in a variable', ['openai()'], 'plugin "openai": OPENAI_BASE_URL: has to be an address with its scheme', 'OPENAI_API_KEY=k|OPENAI_BASE_URL=localhost:1234'],
+  ['the same in the variable of a cloud', ['azure()'], 'plugin "azure": AZURE_OPENAI_ENDPOINT: has to be an address with its scheme', 'AZURE_OPENAI_ENDPOINT=our.openai.azure.com'],
+  ['a place that is none', ['googleVertex()'], 'plugin "google-vertex": GOOGLE_CLOUD_LOCATION: a location such as global or europe-west1', 'GOOGLE_CLOUD_PROJECT=ours|GOOGLE_CLOUD_LOCATION=Belgium, west'],
+  ['a key that no header can hold', ["openai({ apiKey: 'sk-ключ' })"], 'plugin "openai": option "apiKey": has to be a key: letters, digits and signs'],
+  ['such a key in a variable', ['openai()'], /plugin "openai": OPENAI_API_KEY: has to be a key: [^ключ]*$/, 'OPENAI_API_KEY=sk-ключ'],
   ['a time that no timer can wait', ["openai({ apiKey: 'k', timeouts: { reply: 1e9 } })"], /plugin "openai": option "timeouts.reply": .*2147483/],
   ['a variable that is no number', usual, 'option "server.port": it has to be a number and is none: look at what it is made of', 'PORT=abc'],
   ['a plugin of a later interface', [...usual, "{ name: 'later', interface: 2, apply() {} }"], /plugin "later" was made for version 2 .*: update Tollgate/],

@@ -1,6 +1,6 @@
 /** What Bedrock has to be told: the region, whose calls they are, and the regions that may answer them. */
 import { z } from 'zod';
-import { addressSchema, keySchema, onAbortSchema, patienceSchema, type Model } from '../../../core/index.ts';
+import { addressSchema, fromEnvironment, keySchema, onAbortSchema, patienceSchema, secretSchema, type Model } from '../../../core/index.ts';
 
 const identitySchema = z.looseObject({
   accessKeyId: z.string().min(1),
@@ -16,9 +16,11 @@ function isFunction(value: unknown): value is () => Promise<Identity> {
   return typeof value === 'function';
 }
 
+const regionSchema = z.string().regex(/^[a-z0-9-]+$/, 'a region such as eu-central-1');
+
 export const optionsSchema = z.strictObject({
   /** The region that is asked; `AWS_REGION` unless given. */
-  region: z.string().regex(/^[a-z0-9-]+$/, 'a region such as eu-central-1').optional(),
+  region: regionSchema.optional(),
   /** Another address than the region's own; `AWS_ENDPOINT_URL_BEDROCK_RUNTIME` unless given. */
   baseUrl: addressSchema.optional(),
   /**
@@ -47,20 +49,19 @@ export interface Place {
 }
 
 function credentialsOf({ credentials, apiKey }: Options): Credential[] {
-  const { AWS_BEARER_TOKEN_BEDROCK: bearer, AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey, AWS_SESSION_TOKEN: sessionToken } = process.env;
   const given = apiKey ?? credentials;
   if (given !== undefined) return [given].flat();
+  const [bearer, accessKeyId, secretAccessKey, sessionToken] = ['AWS_BEARER_TOKEN_BEDROCK', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'].map((variable) => fromEnvironment(variable, secretSchema));
   if (bearer) return [bearer];
   return accessKeyId && secretAccessKey ? [{ accessKeyId, secretAccessKey, ...(sessionToken ? { sessionToken } : {}) }] : [];
 }
 
 /** The options, and the usual variables for what they leave open; undefined where region or credentials are not known. */
 export function placeOf(options: Options): Place | undefined {
-  const { AWS_REGION, AWS_ENDPOINT_URL_BEDROCK_RUNTIME } = process.env;
-  const region = options.region ?? AWS_REGION;
+  const region = options.region ?? fromEnvironment('AWS_REGION', regionSchema);
   const credentials = credentialsOf(options);
   if (!region || credentials.length === 0) return undefined;
-  const base = options.baseUrl ?? (AWS_ENDPOINT_URL_BEDROCK_RUNTIME || `https://bedrock-runtime.${region}.amazonaws.com`);
+  const base = options.baseUrl ?? fromEnvironment('AWS_ENDPOINT_URL_BEDROCK_RUNTIME', addressSchema) ?? `https://bedrock-runtime.${region}.amazonaws.com`;
   return { base: base.replace(/\/+$/, ''), region, credentials };
 }
 

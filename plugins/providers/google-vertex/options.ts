@@ -1,16 +1,19 @@
 /** What Vertex has to be told: the project, the location it is asked in, and whose calls they are. */
 import { z } from 'zod';
-import { addressSchema, onAbortSchema, patienceSchema } from '../../../core/index.ts';
+import { addressSchema, fromEnvironment, onAbortSchema, patienceSchema } from '../../../core/index.ts';
 
 const accountSchema = z.looseObject({ client_email: z.string(), private_key: z.string() });
 
 export type ServiceAccount = z.output<typeof accountSchema>;
 
+const projectSchema = z.string().regex(/^[\w.:-]+$/, 'the id of a project');
+const locationSchema = z.string().regex(/^[a-z0-9-]+$/, 'a location such as global or europe-west1');
+
 export const optionsSchema = z.strictObject({
   /** The project; `GOOGLE_CLOUD_PROJECT` unless given. */
-  project: z.string().regex(/^[\w.:-]+$/, 'the id of a project').optional(),
+  project: projectSchema.optional(),
   /** `global`, `us`, `eu`, or a region such as `europe-west1`; `GOOGLE_CLOUD_LOCATION` unless given. */
-  location: z.string().regex(/^[a-z0-9-]+$/, 'a location such as global or europe-west1').optional(),
+  location: locationSchema.optional(),
   /** Another address than the location's own; `GOOGLE_VERTEX_BASE_URL` unless given. */
   baseUrl: addressSchema.optional(),
   /** A service account's key as Google gives it out, or several; what `GOOGLE_APPLICATION_CREDENTIALS` or the machine says unless given. */
@@ -35,10 +38,9 @@ function hostOf(location: string): string {
 
 /** The options, and the usual variables for what they leave open; undefined where project or location are not known. */
 export function placeOf(options: Options): Place | undefined {
-  const { GOOGLE_CLOUD_PROJECT, GOOGLE_CLOUD_LOCATION, GOOGLE_VERTEX_BASE_URL } = process.env;
-  const project = options.project ?? GOOGLE_CLOUD_PROJECT;
-  const location = options.location ?? GOOGLE_CLOUD_LOCATION;
+  const project = options.project ?? fromEnvironment('GOOGLE_CLOUD_PROJECT', projectSchema);
+  const location = options.location ?? fromEnvironment('GOOGLE_CLOUD_LOCATION', locationSchema);
   if (!project || !location) return undefined;
-  const base = options.baseUrl ?? (GOOGLE_VERTEX_BASE_URL || `https://${hostOf(location)}`);
+  const base = options.baseUrl ?? fromEnvironment('GOOGLE_VERTEX_BASE_URL', addressSchema) ?? `https://${hostOf(location)}`;
   return { base: base.replace(/\/+$/, ''), project, location };
 }
