@@ -4,7 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { z } from 'zod';
 import { mostBodies } from './bodies.ts';
 import { longestDeadline } from './deadlines.ts';
@@ -119,13 +119,15 @@ export function configFile(): string {
   return resolve(process.env['TOLLGATE_CONFIG'] || (usualNames.find((name) => existsSync(name)) ?? usualNames[0]));
 }
 
-/** What kept a file from being loaded, and where in it, if it could not even be read as a program. */
-function loadFault(error: unknown): string {
+/** What kept a file from being loaded, and where in it or in what it imports, if that could not even be read as a program. */
+function loadFault(error: unknown, path: string): string {
   if (!(error instanceof Error)) return String(error);
   // "npm init" writes a package.json by which it is none.
   if (error instanceof SyntaxError && /outside a module/.test(error.message)) return 'it is read as CommonJS and has to be a module: write "type": "module" into the package.json above it, or name it .mts or .mjs';
-  const line = error instanceof SyntaxError ? /^\S+?:(\d+)\n/.exec(error.stack ?? '')?.[1] : undefined;
-  return line === undefined ? reasonOf(error) : `line ${line}: ${error.message}`;
+  const [, at, line] = (error instanceof SyntaxError && /^(.+?):(\d+)\n/.exec(error.stack ?? '')) || [];
+  if (at === undefined) return reasonOf(error);
+  const file = at.startsWith('file:') ? fileURLToPath(at) : at;
+  return `${file === path ? '' : `${file}, `}line ${line}: ${error.message}`;
 }
 
 let readings = 0;
@@ -145,7 +147,7 @@ export async function loadConfig(path: string): Promise<Config> {
   try {
     module = await import(address.href);
   } catch (error) {
-    throw new ConfigError(`${path}: ${loadFault(error)}`, { cause: error });
+    throw new ConfigError(`${path}: ${loadFault(error, path)}`, { cause: error });
   }
   if (typeof module !== 'object' || module === null || !('default' in module)) throw new ConfigError(`${path}: it has to export its configuration as default`);
   return checkConfig(module.default, path);

@@ -23,6 +23,8 @@ import { ollama } from 'tollgate/plugins/providers/ollama';
 import { openai } from 'tollgate/plugins/providers/openai';
 `;
 const usual = ['bearer()', 'chatCompletions()', 'demo()', 'balance()'];
+writeFileSync(join(folder, 'slip.ts'), '// Fine,\n// and then:\nexport const slip = ;\n');
+writeFileSync(join(folder, 'vain.ts'), "// Fine,\nimport { nobody } from 'tollgate';\nexport const vain = nobody;\n");
 const by = (name: string, rest: string): string => `{ name: '${name}', interface: 1, ${rest} }`;
 let written = 0;
 
@@ -63,6 +65,8 @@ const faults: readonly (readonly [what: string, plugins: readonly string[], told
   ['a plugin that nobody imported', [...usual, 'images()'], /images is not defined, at .*\d+\.config\.ts/],
   ['a plugin with a slip in it', [...usual, by('broken', 'apply: (host) => host.hooks.reddy.tapPromise()')], /plugin "broken": there is no hook "reddy"; there are: ready.*, at .*apply .*\d+\.config\.ts/],
   ['brackets that do not match', ['['], /line \d+: /],
+  ['a slip in a file that it imports', usual, /: \S+slip\.ts, line 3: Expression expected$/, "import { slip } from './slip.ts';"],
+  ['a name that a file it imports asks for in vain', usual, /: \S+vain\.ts, line 2: .*does not provide an export named 'nobody'/, "import { vain } from './vain.ts';"],
   ['an import of a file that is not there', usual, /Cannot find module '.*nope\.ts'/, "import { nope } from './nope.ts';"],
   ['an import of a package that is not there', usual, "Cannot find package 'tollgate-nope'", "import { nope } from 'tollgate-nope';"],
   ['PostgreSQL without its address', ["balance({ store: { kind: 'postgres' } })"], 'plugin "balance": option "store.url": set TOLLGATE_LEDGER_URL to the address of the database'],
