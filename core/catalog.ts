@@ -159,6 +159,7 @@ export class Catalog {
   #aliases = new Map<string, string>();
   /** Models whose last day has passed. */
   #gone = new Map<string, Model>();
+  readonly #listings = new Set<() => Promise<void>>();
   #nextEnd = Infinity;
   #version = 0;
 
@@ -171,6 +172,17 @@ export class Catalog {
     }
     this.#byProvider.set(`${provider.name} ${provider.credential ?? 1}`, models.map((model) => ({ provider, model, price: model.price ?? freePrice })));
     this.#sort();
+  }
+
+  /** Keeps a provider's place in the order of the configuration: `look` asks the vendor for its models and offers them, later. */
+  expect(provider: Provider, look: () => Promise<void>): void {
+    this.offer(provider, []);
+    this.#listings.add(look);
+  }
+
+  /** Asks all vendors that list their models themselves, for whoever looks before a gateway is opened. */
+  async lookAtListings(): Promise<void> {
+    await Promise.all([...this.#listings].map((look) => look()));
   }
 
   /** Grows with each change, so that what was made from the catalogue can be known as old. */

@@ -20,6 +20,7 @@ export function watchListing(hooks: CoreHooks, catalog: Catalog, provider: Provi
       logger.warn({ error }, `the list of models could not be read from ${url}`);
     }
   };
+  catalog.expect(provider, look);
   let timer: NodeJS.Timeout | undefined;
   // Not awaited: a vendor that is slow to answer must not keep the gateway from starting.
   hooks.ready.tapPromise(provider.name, async () => {

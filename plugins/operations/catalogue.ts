@@ -27,7 +27,7 @@ function lineFor(catalog: Catalog, { id, price, contextLength, expires }: Model,
 function listModels(catalog: Catalog, owner: string | undefined): CommandResult {
   const models = catalog.models().filter(({ id }) => owner === undefined || id.startsWith(`${owner}/`)).toSorted((first, second) => (first.id < second.id ? -1 : 1));
   const width = Math.max(0, ...models.map(({ id }) => id.length));
-  const text = models.length > 0 ? models.map((model) => lineFor(catalog, model, width)).join('\n') : 'No models: switch a provider on by its key.';
+  const text = models.length > 0 ? models.map((model) => lineFor(catalog, model, width)).join('\n') : owner === undefined || catalog.models().length === 0 ? 'No models: switch a provider on by its key.' : `No models of "${owner}".`;
   return { json: models.map((model) => describe(catalog, model)), text };
 }
 
@@ -60,13 +60,19 @@ export const catalogue = definePlugin({
     commands.add({
       name: 'models [owner]',
       description: 'list the models on offer, all or of one owner: USD for a million tokens, context, providers',
-      run: async ([owner]) => listModels(catalog, owner),
+      async run([owner]) {
+        await catalog.lookAtListings();
+        return listModels(catalog, owner);
+      },
     });
     commands.add({
       name: 'prices diff <snapshot>',
       description: 'compare a file of new facts (our own form, or models.dev) with the catalogue; applies nothing',
       options: [{ flags: '--vendor <name>', description: 'whose facts they are, where the file does not say' }],
-      run: async ([file = ''], { vendor }) => comparePrices(catalog, file, typeof vendor === 'string' ? vendor : undefined),
+      async run([file = ''], { vendor }) {
+        await catalog.lookAtListings();
+        return comparePrices(catalog, file, typeof vendor === 'string' ? vendor : undefined);
+      },
     });
   },
 });

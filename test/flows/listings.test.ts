@@ -1,13 +1,20 @@
 /** The public listings over real sockets, as every family has them: whole, of one owner, and single, by any way to write a slash. */
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { pluginInterface, type Catalog, type Host } from '../../core/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
 import { deepseek } from '../../plugins/providers/deepseek.ts';
 import { openai } from '../../plugins/providers/openai.ts';
+import { openrouter } from '../../plugins/providers/openrouter.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { makeDataFolder, runVerb } from '../support/process.ts';
 import { openDoors, station } from '../support/station.ts';
 
 const secret = 'sk-canary-of-the-vendor';
@@ -133,4 +140,35 @@ describe('the SDKs', () => {
 it('a call to a model whose day has passed is refused in the same words', async () => {
   const refused = await fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', body: JSON.stringify({ model: gone.id, messages: [{ role: 'user', content: 'Hi' }] }) });
   expect([refused.status, await refused.json()]).toMatchObject([404, { error: { code: 'model_not_found', param: 'model', message: expect.stringContaining('Use "house/model" instead.') } }]);
+});
+
+describe('a vendor that lists its models itself', () => {
+  const listed = { data: [{ id: 'openai/gpt-4o-mini', name: 'GPT', created: 1750000000, context_length: 128_000, pricing: { prompt: '0.00000015', completion: '0.0000006' } }] };
+  const vendor = createServer((_, response) => void response.setHeader('content-type', 'application/json').end(JSON.stringify(listed)));
+  afterAll(() => vendor.close());
+
+  let baseUrl = '';
+  beforeAll(async () => {
+    vendor.listen(0, '127.0.0.1');
+    await once(vendor, 'listening');
+    const address = vendor.address();
+    baseUrl = `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`;
+  });
+
+  it('is asked where it stands in the configuration, however late its list comes', async () => {
+    let catalog: Catalog | undefined;
+    const looker = { name: 'looker', interface: pluginInterface, apply: (host: Host) => void (catalog = host.catalog) };
+    const own = await startGateway({ plugins: [openDoors(), chatCompletions(), openrouter({ apiKey: secret, baseUrl }), openai({ apiKey: secret, baseUrl: upstream }), looker] });
+    const providers = (): string[] => (catalog?.find('openai/gpt-4o-mini') ?? []).map(({ provider }) => provider.name);
+    await expect.poll(() => providers().length, { timeout: 5000 }).toBe(2);
+    expect(providers()).toEqual(['openrouter', 'openai']);
+    await own.close();
+  });
+
+  it('is asked by the command line too, which opens no gateway', async () => {
+    const file = join(makeDataFolder(), 'gateway.config.mjs');
+    writeFileSync(file, `import { catalogue } from 'tollgate/plugins/operations/catalogue';\nimport { openrouter } from 'tollgate/plugins/providers/openrouter';\nexport default { plugins: [openrouter(), catalogue()] };\n`);
+    const { output } = await runVerb(['models'], { TOLLGATE_CONFIG: file, OPENROUTER_API_KEY: secret, OPENROUTER_BASE_URL: baseUrl });
+    expect(output).toMatch(/^openai\/gpt-4o-mini +0\.15 in, 0\.6 out .*openrouter\n$/);
+  });
 });

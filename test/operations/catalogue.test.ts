@@ -42,7 +42,7 @@ describe('models', () => {
 
   it('lists those of one owner, or says that there are none', async () => {
     expect((await run('models', ['house'])).json).toHaveLength(2);
-    expect((await run('models', ['nobody'])).json).toEqual([]);
+    expect(await run('models', ['nobody'])).toEqual({ json: [], text: 'No models of "nobody".' });
   });
 });
 
