@@ -143,7 +143,7 @@ export function createGateway(config: Config, logger: Logger): Gateway {
       openOperatorDoor,
       targetsFor,
       ...tellers(told, plugin.name, pluginLogger),
-      discover: (provider, source) => watchListing(hooks, catalog, provider, source, pluginLogger),
+      discover: (provider, source) => watchListing({ hooks, catalog, logger: pluginLogger, open: resources.open }, provider, source),
     };
     applyPlugin(plugin, host, config.file);
   }

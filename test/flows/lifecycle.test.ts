@@ -1,6 +1,7 @@
 /** A gateway that is changed and stopped while it works: nobody's call suffers from either. */
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { Agent, request } from 'node:http';
+import { Agent, createServer, request } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
@@ -80,6 +81,25 @@ describe('a configuration that changes', () => {
     offer('house/second');
     await until(() => hasModel(gateway, 'house/second'));
     expect(await hasModel(gateway, 'house/first')).toBe(false);
+  });
+
+  it('keeps the models that a vendor listed before, who may be away by then', async () => {
+    let asked = 0;
+    const vendor = createServer((_, response) => {
+      asked += 1;
+      response.writeHead(asked === 1 ? 200 : 503, { 'content-type': 'application/json' }).end('{"data":[{"id":"local"}]}');
+    }).listen(0, '127.0.0.1');
+    await once(vendor, 'listening');
+    const address = vendor.address();
+    const baseUrl = `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`;
+    operated.configure('', `defineProvider({ name: 'house', env: { key: 'HOUSE_KEY', baseUrl: 'HOUSE_URL' }, endpoints: { 'chat-completions': '/' }, models: { discover: '/models' } })({ baseUrl: '${baseUrl}', free: true })`);
+    const gateway = await operated.start();
+    await until(() => hasModel(gateway, 'house/local'));
+    gateway.child.kill('SIGHUP');
+    await until(() => gateway.printed().includes('the configuration was read again') && asked > 1);
+    expect(await hasModel(gateway, 'house/local')).toBe(true);
+    await gateway.stop('SIGTERM');
+    vendor.close();
   });
 
   it('fails no call while it changes again and again', async () => {
