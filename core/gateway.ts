@@ -169,7 +169,11 @@ export function createGateway(config: Config, logger: Logger): Gateway {
 
 function applyPlugin(plugin: Plugin, host: Host, file: string): void {
   try {
-    plugin.apply(host);
+    const answer: unknown = plugin.apply(host);
+    if (!(answer instanceof Promise)) return;
+    // What it fails at later would end the process.
+    answer.catch(() => undefined);
+    throw new Error('"apply" returned a promise, which nobody waits for: what takes time belongs into the hook "ready"');
   } catch (error) {
     throw inFile(file, namingPlugin(plugin.name, error));
   }

@@ -64,6 +64,7 @@ const faults: readonly (readonly [what: string, plugins: readonly string[], told
   ['a plugin of a later interface', [...usual, "{ name: 'later', interface: 2, apply() {} }"], /plugin "later" was made for version 2 .*: update Tollgate/],
   ['a plugin that nobody imported', [...usual, 'images()'], /images is not defined, at .*\d+\.config\.ts/],
   ['a plugin with a slip in it', [...usual, by('broken', 'apply: (host) => host.hooks.reddy.tapPromise()')], /plugin "broken": there is no hook "reddy"; there are: ready.*, at .*apply .*\d+\.config\.ts/],
+  ['a plugin that is applied later', [...usual, by('late', "apply: async () => { await 1; throw new Error('too late'); }")], 'plugin "late": "apply" returned a promise, which nobody waits for: what takes time belongs into the hook "ready"'],
   ['brackets that do not match', ['['], /line \d+: /],
   ['a slip in a file that it imports', usual, /: \S+slip\.ts, line 3: Expression expected$/, "import { slip } from './slip.ts';"],
   ['a name that a file it imports asks for in vain', usual, /: \S+vain\.ts, line 2: .*does not provide an export named 'nobody'/, "import { vain } from './vain.ts';"],
