@@ -9,7 +9,7 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import { checkConfig, ConfigError } from './config.ts';
 import { createGateway } from './gateway.ts';
-import type { Plugin } from './plugin.ts';
+import { reasonOf, type Plugin } from './plugin.ts';
 import { meanRunningCopy } from './running-copy.ts';
 
 export interface Written {
@@ -81,7 +81,11 @@ export async function writeFirstConfig(logger: Logger, { force = false }: { read
       text = without(text, provider, remedy);
     }
   }
-  writeFileSync(file, text, { flag: force ? 'w' : 'wx' });
+  try {
+    writeFileSync(file, text, { flag: force ? 'w' : 'wx' });
+  } catch (error) {
+    throw new ConfigError(`${file} cannot be written: ${reasonOf(error)}`, { cause: error });
+  }
   return { file, on, off };
 }
 

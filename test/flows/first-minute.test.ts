@@ -59,6 +59,12 @@ describe('init', () => {
     expect(output).toMatch(/^Wrote .*gateway\.config\.ts\.\nProviders in it: demo, mistral\.\n[\s\S]* {2}openai: set OPENAI_API_KEY\n[\s\S]*tollgate -- start/);
   });
 
+  it('tells in one line where it cannot write', async () => {
+    const file = join(emptyFolder().folder, 'nowhere/gateway.config.ts');
+    const { code, errors } = await runVerb(['init'], { TOLLGATE_CONFIG: file });
+    expect([code, errors]).toEqual([1, expect.stringMatching(/^tollgate: .*nowhere\/gateway\.config\.ts cannot be written: ENOENT.*\n$/)]);
+  });
+
   it('replaces a file only when it is told to', async () => {
     const copy = emptyFolder();
     const file = join(copy.folder, 'gateway.config.ts');
