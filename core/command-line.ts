@@ -126,7 +126,7 @@ function addVerb(program: Program, command: Command, gateway: Gateway): void {
       print(json ? JSON.stringify(result.json) : result.text);
       if (result.failed) process.exitCode = 1;
     } catch (error) {
-      process.stderr.write(`tollgate ${verbs.join(' ')} ${last}: ${printable(error instanceof Error ? error.message : String(error))}\n`);
+      process.stderr.write(`tollgate ${[...verbs, last].join(' ')}: ${printable(error instanceof Error ? error.message : String(error))}\n`);
       process.exitCode = 1;
     } finally {
       await gateway.close();

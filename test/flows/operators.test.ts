@@ -128,6 +128,8 @@ describe('the admin API', () => {
     ['GET', '/accounts?limit=0', undefined, 'limit'],
     ['GET', '/usage?by=colour', undefined, 'by'],
     ['GET', '/usage?format=xml', undefined, 'format'],
+    ['POST', '/keys', { kind: 'operator', credit: '5' }, 'credit'],
+    ['POST', '/keys', { kind: 'operator', limits: { expires: '2030-01-01', models: ['demo/*'] } }, 'limits.models'],
   ])('%s %s %j is refused by the name of the field', async (method, path, body, param) => {
     const { status, body: told } = await admin(method, path, body);
     expect([status, told]).toMatchObject([400, { error: { code: 'invalid_request', param: expect.stringContaining(param) } }]);
@@ -140,6 +142,8 @@ describe('the admin API', () => {
     expect(await statusOf(key)).toBe(403);
     const balance = await fetch(`${gateway.url}/v1/user/balance`, { headers: { authorization: `Bearer ${key}` } });
     expect([balance.status, await balance.json()]).toEqual([401, { error: 'unauthenticated', is_active: false }]);
+    expect(await admin('PATCH', `/keys/${id}`, { limits: { spendCap: '5' } })).toMatchObject({ status: 400, body: { error: { param: 'limits.spendCap' } } });
+    expect((await admin('PATCH', `/keys/${id}`, { limits: { spendCap: null, expires: '2099-01-01' } })).status).toBe(200);
     await admin('PATCH', `/keys/${id}`, { disabled: true });
     await expect.poll(async () => (await admin('GET', '/accounts', undefined, key)).status, soon).toBe(401);
   });
@@ -339,6 +343,8 @@ describe('the command line beside it', () => {
   it('tells what is wrong in one line', async () => {
     const { code, errors } = await runVerb(['keys', 'limit', 'nobody', '--spend-cap', 'lots'], environment);
     expect([code, errors]).toEqual([1, expect.stringMatching(/^tollgate keys limit: limits\.spendCap: not an amount in USD.*\n$/)]);
+    expect((await runVerb(['balance', 'nobody'], environment)).errors).toMatch(/^tollgate balance: there is no account "nobody"/);
+    expect((await runVerb(['keys', 'limit', 'nobody', '--calls-per-minute', '1.5'], environment)).errors).toBe('tollgate keys limit: limits.callsPerMinute: it has to be a whole number of calls\n');
   });
 });
 

@@ -1,6 +1,6 @@
 /** What operators do with keys. A secret is in the answer that makes it and nowhere else, ever. */
 import { z } from 'zod';
-import { formatUsd, GatewayError } from '../../../../core/index.ts';
+import { formatUsd, GatewayError, type Nano } from '../../../../core/index.ts';
 import { issueKey, newSecret } from '../keys.ts';
 import type { KeyChanges, KeyRecord, Store } from '../store.ts';
 import { addCredit } from './accounts.ts';
@@ -21,7 +21,7 @@ export const keyChanges = z.strictObject({ name: label.optional(), disabled: z.b
 const longestOverlap = 30 * 24 * 3600;
 export const rotationOrder = z.strictObject({
   /** Seconds for which the old secret still works. */
-  overlap: z.number().int().min(0).max(longestOverlap).default(0),
+  overlap: z.int('it has to be a whole number of seconds').min(0).max(longestOverlap).default(0),
 });
 
 /** A key as it is shown: never its secret, nor its hash. */
@@ -53,8 +53,16 @@ export async function findKey(store: Store, wanted: string): Promise<ShownKey> {
   return key;
 }
 
+/** An operator key spends nothing and calls no model: of the limits only its time means anything. Throws where more is asked. */
+function checkOperatorKey({ spendCap, models, callsPerMinute }: z.output<typeof limits>, credit?: Nano): void {
+  const asked = { credit, 'limits.spendCap': spendCap, 'limits.models': models, 'limits.callsPerMinute': callsPerMinute };
+  const [param] = Object.entries(asked).find(([, value]) => value !== undefined && value !== null) ?? [];
+  if (param !== undefined) throw new GatewayError('invalid_request', `${param}: an operator key spends nothing and calls no model`, { param });
+}
+
 export async function createKey(store: Store, { account, kind, name, limits: stated, credit }: z.output<typeof keyOrder>): Promise<ShownKey & { readonly key: string }> {
   if ((account === undefined) !== (kind === 'operator')) throw new GatewayError('invalid_request', 'a user key has an account, and an operator key has none', { param: 'account' });
+  if (kind === 'operator') checkOperatorKey(stated, credit);
   if (account !== undefined) await store.createAccount({ name: account, at: Date.now() });
   const { spendCap, models, expires, callsPerMinute } = stated;
   const limited = { spendCap: spendCap ?? undefined, models: models ?? undefined, expires: expires ?? undefined, callsPerMinute: callsPerMinute ?? undefined };
@@ -70,7 +78,8 @@ export async function listKeys(store: Store, query: z.output<typeof keyQuery>) {
 }
 
 export async function changeKey(store: Store, wanted: string, { limits: changed, ...rest }: z.output<typeof keyChanges>): Promise<ShownKey> {
-  const { id } = await findKey(store, wanted);
+  const { id, kind } = await findKey(store, wanted);
+  if (kind === 'operator' && changed) checkOperatorKey(changed);
   await store.changeKey({ id, changes: definedOf({ ...rest, ...changed }) });
   return findKey(store, id);
 }

@@ -22,7 +22,7 @@ export const limits = z.strictObject({
   spendCap: amount.nullable().optional(),
   models: z.array(modelPattern).min(1).max(200).nullable().optional(),
   expires: moment.nullable().optional(),
-  callsPerMinute: z.int().min(1).max(1_000_000).nullable().optional(),
+  callsPerMinute: z.int('it has to be a whole number of calls').min(1).max(1_000_000).nullable().optional(),
 });
 
 const largestPage = 1000;
