@@ -27,7 +27,8 @@ function lineFor(catalog: Catalog, { id, price, contextLength, expires }: Model,
 function listModels(catalog: Catalog, owner: string | undefined): CommandResult {
   const models = catalog.models().filter(({ id }) => owner === undefined || id.startsWith(`${owner}/`)).toSorted((first, second) => (first.id < second.id ? -1 : 1));
   const width = Math.max(0, ...models.map(({ id }) => id.length));
-  const text = models.length > 0 ? models.map((model) => lineFor(catalog, model, width)).join('\n') : owner === undefined || catalog.models().length === 0 ? 'No models: switch a provider on by its key.' : `No models of "${owner}".`;
+  const none = owner === undefined || catalog.models().length === 0 ? 'No models: switch a provider on by its key.' : `No models of "${owner}".`;
+  const text = models.map((model) => lineFor(catalog, model, width)).join('\n') || none;
   return { json: models.map((model) => describe(catalog, model)), text };
 }
 
