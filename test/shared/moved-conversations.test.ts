@@ -32,6 +32,31 @@ describe('thoughts in a chat', () => {
   });
 });
 
+describe('an answer as its vendor gave it, in a chat', () => {
+  const answers = {
+    vllm: { role: 'assistant', content: 'Seen.', refusal: null, annotations: null, audio: null, function_call: null, tool_calls: [], reasoning_content: null },
+    openai: { role: 'assistant', content: 'Seen.', refusal: null, annotations: [] },
+  };
+  const asked = (vendor: keyof typeof answers): object => ({ model: 'a/b', messages: [{ role: 'user', content: 'Look.' }, answers[vendor], { role: 'user', content: 'Again.' }] });
+
+  it('goes back to vLLM byte for byte, with its empty list of calls', () => {
+    expect(suits('chat-completions', asked('vllm'), chatModel({ id: 'meta-llama/llama-4', capabilities: { chatExtras: true } }))).toBe(true);
+  });
+
+  it('is told to OpenAI without that list, which it refuses', () => {
+    const openai = chatModel({ id: 'openai/gpt-4o-mini' });
+    expect(suits('chat-completions', asked('vllm'), openai)).toBe(false);
+    expect(sent('chat-completions', asked('vllm'), openai)).not.toContain('tool_calls');
+  });
+
+  it.each(['vllm', 'openai'] as const)('loses nothing elsewhere where %s told of no calls and no citations', (vendor) => {
+    for (const wire of ['responses', 'messages', 'generate-content'] as const) {
+      const { losses } = families[wire].protocol.upstream.encodeRequest(readCall('chat-completions', asked(vendor)).decode(), families[wire].model, undefined);
+      expect([wire, losses]).toEqual([wire, []]);
+    }
+  });
+});
+
 describe('ids of calls in a chat', () => {
   const mistral = chatModel({ id: 'mistralai/mistral-large', capabilities: { chatExtras: false, callIds: 'nine' } });
   const asked = (id: string): object => ({ model: 'a/b', tools, messages: [{ role: 'user', content: 'Look.' }, { role: 'assistant', content: null, tool_calls: [{ ...call, id }] }, { role: 'tool', tool_call_id: id, content: 'Seen.' }] });

@@ -31,7 +31,7 @@ describe('what is almost plain is read field by field', () => {
     ['messages[1].tool_call_id', { role: 'tool', content: 'a', name: 'b' }],
     ['messages[1].name', { role: 'function', content: 'a' }],
     ['messages[1].content', { role: 'assistant', content: 5, tool_calls: [call] }],
-    ['messages[1].tool_calls', { role: 'assistant', content: null, tool_calls: [] }],
+    ['messages[1].content', { role: 'assistant', content: null, tool_calls: [] }],
     ['messages[1].tool_calls[0].id', { role: 'assistant', content: null, tool_calls: [{ ...call, id: 1 }] }],
     ['messages[1].tool_calls[1].type', { role: 'assistant', content: null, tool_calls: [call, { ...call, type: 'other' }] }],
     ['messages[1].tool_calls[0].function', { id: 'a', role: 'assistant', content: null, tool_calls: [{ ...call, function: 'f' }] }],

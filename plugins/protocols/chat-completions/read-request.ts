@@ -32,7 +32,7 @@ export class ChatCall implements ClientCall {
   readonly soundFormat: string | undefined;
   /** The output limits as they stand in the body, by their names there. */
   readonly limits: Readonly<Record<LimitField, number | undefined>>;
-  /** Whether assistants' messages hold thoughts or pictures, for which OpenAI itself has no field on this wire. */
+  /** Whether assistants' messages hold thoughts or pictures, for which OpenAI itself has no field on this wire, or an empty list of calls, which it refuses. */
   readonly #extended: boolean;
   readonly #wire: WireRequest;
   readonly #text: string;
@@ -72,7 +72,8 @@ function idsOf(message: WireMessage): readonly string[] {
 }
 
 function isExtended(message: WireMessage): boolean {
-  return message.role === 'assistant' && Boolean(message.reasoning_content ?? message.reasoning ?? message.reasoning_details ?? message.images);
+  if (message.role !== 'assistant') return false;
+  return message.tool_calls?.length === 0 || Boolean(message.reasoning_content ?? message.reasoning ?? message.reasoning_details ?? message.images);
 }
 
 /** Throws `invalid_request` naming the field at fault. */
@@ -110,7 +111,7 @@ function toolName(tool: WireToolReference): string {
 
 function checkMessage(message: WireMessage, place: number): void {
   if (message.role === 'assistant') {
-    const says = message.content ?? message.refusal ?? message.tool_calls ?? message.function_call ?? message.audio ?? message.images;
+    const says = message.content ?? message.refusal ?? message.tool_calls?.[0] ?? message.function_call ?? message.audio ?? message.images;
     if (says === undefined || says === null) {
       throw badField(`messages[${place}].content`, 'is missing', 'a string or an array of parts; only beside tool calls it may be null');
     }

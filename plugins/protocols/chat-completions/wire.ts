@@ -54,7 +54,8 @@ const assistantMessage = z.looseObject({
   content: assistantContent.nullish(),
   name,
   refusal: z.string().nullish(),
-  tool_calls: z.array(toolCall).min(1).nullish(),
+  /** vLLM answers with an empty list where it calls nothing, and clients send back what they were given. */
+  tool_calls: z.array(toolCall).nullish(),
   function_call: calledFunction.nullish(),
   audio: z.looseObject({ id: z.string() }).nullish(),
   /** DeepSeek and vLLM, then OpenRouter's two. */
