@@ -83,14 +83,15 @@ export function inClientWords<Encoded>(encode: () => Encoded, names: Readonly<Re
 
 /** The paths for the `x-tollgate-dropped` header: as many as fit into 2 kB, then `+N` for the rest. */
 export function lossHeader(losses: readonly Loss[]): string {
-  let header = '';
+  const told: string[] = [];
+  let length = 0;
   for (const [index, { path }] of losses.entries()) {
-    const safe = path.replace(/[^\x21-\x7e]/g, '?');
-    const next = header ? `${header},${safe}` : safe;
-    if (next.length > headerBudget) return `${header},+${losses.length - index}`;
-    header = next;
+    const safe = path.replace(/[^\x21-\x2b\x2d-\x7e]/g, '?');
+    length += safe.length + 1;
+    if (length > headerBudget) return [...told, `+${losses.length - index}`].join(',');
+    told.push(safe);
   }
-  return header;
+  return told.join(',');
 }
 
 /** The refusal of a call whose losses are not wanted; names the first one as the field at fault. */

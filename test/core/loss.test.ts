@@ -14,8 +14,13 @@ it('stops at 2 kB and counts the rest', () => {
   expect(header.endsWith(`,+${300 - told}`)).toBe(true);
 });
 
-it('never lets a path break the header', () => {
+it('is only the count where the first is longer than that', () => {
+  expect(lossHeader(['x'.repeat(3000), 'seed'].map((path) => ({ path, reason: '', code: 'unsupported' })))).toBe('+2');
+});
+
+it('never lets a path break the header, or pass for two', () => {
   expect(lossHeader([{ path: 'a\r\nset-cookie: b é', reason: '', code: 'unsupported' }])).toBe('a??set-cookie:?b??');
+  expect(lossHeader([{ path: 'a,b', reason: '', code: 'unsupported' }])).toBe('a?b');
 });
 
 it('names the first lost field as the one at fault when a call is refused', () => {
