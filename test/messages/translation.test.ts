@@ -64,12 +64,12 @@ describe('a conversation from another protocol', () => {
     expect(body['messages']).toMatchObject([
       { role: 'user' },
       { role: 'assistant', content: [{ type: 'tool_use', id: 'a', input: {} }, { id: 'b' }] },
-      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a', content: 'seen' }] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a', content: 'seen' }, { type: 'tool_result', tool_use_id: 'b', content: 'b' }] },
       { role: 'system' },
-      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'b', content: 'b' }, { type: 'text', text: 'Well?' }] },
+      { role: 'user', content: [{ type: 'text', text: 'Well?' }] },
     ]);
     expect(lost).toEqual(['turns[5]']);
-    // Where system text is said by the user it does not part the results.
+    // Where system text is said by the user it stands behind them.
     expect(send({ ...steps, tools: [look] }, older).body['messages']).toMatchObject([
       {}, {}, { role: 'user', content: [{ tool_use_id: 'a' }, { tool_use_id: 'b' }, { type: 'text', text: '<system>\nQuick.\n</system>' }, { text: 'Well?' }] },
     ]);

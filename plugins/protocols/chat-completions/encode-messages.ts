@@ -5,6 +5,7 @@
  */
 import type { Block, Turn } from '../../../core/index.ts';
 import { withDistinctCallIds } from '../../shared/call-ids.ts';
+import { inSteps } from '../../shared/steps.ts';
 import { overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { madePicture } from './decode-messages.ts';
@@ -25,7 +26,7 @@ interface Placed<Kind extends Block = Block> {
 }
 
 export function encodeMessages(asked: readonly Turn[], encoding: Encoding): Fields[] {
-  const turns = encoding.own ? asked : withDistinctCallIds(asked);
+  const turns = encoding.own ? [...asked.entries()] : inSteps(withDistinctCallIds(asked));
   const messages: Fields[] = [];
   let shown: Fields[] = [];
   let files = 0;
@@ -33,7 +34,7 @@ export function encodeMessages(asked: readonly Turn[], encoding: Encoding): Fiel
     if (shown.length > 0) messages.push({ role: 'user', content: shown });
     shown = [];
   };
-  for (const [index, turn] of turns.entries()) {
+  for (const [index, turn] of turns) {
     const text = onlyText(turn);
     if (text && !(turn.role === 'assistant' && wantsThoughts(encoding))) {
       showMedia();

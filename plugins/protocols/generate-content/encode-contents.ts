@@ -5,6 +5,7 @@
 import type { Block, Turn } from '../../../core/index.ts';
 import { withDistinctCallIds } from '../../shared/call-ids.ts';
 import { refusePart } from '../../shared/refuse-part.ts';
+import { inSteps } from '../../shared/steps.ts';
 import { overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { contentStart, roleForm } from './decode-contents.ts';
@@ -38,7 +39,7 @@ export function encodeTurns(asked: readonly Turn[], encoding: Encoding): Encoded
     const role = bag.form(turn).find((word) => word.startsWith(roleForm))?.slice(roleForm.length);
     rest = overlay({ ...rest, ...bag.fields(turn) }, { role });
   }
-  for (const [index, turn] of turns.entries()) if (index >= leading) writer.add(turn, index);
+  for (const [index, turn] of encoding.own ? turns.entries() : inSteps(turns)) if (index >= leading) writer.add(turn, index);
   const last = turns.at(-1);
   if (writer.contents.length === 0 && !encoding.own && last) refusePart(last, `turns[${turns.length - 1}]`, 'The provider of this model answers to what is said, and nothing is: send a text that is not empty.');
   if (encoding.native && encoding.modern) writer.markUnsealedCalls();

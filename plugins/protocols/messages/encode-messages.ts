@@ -6,6 +6,7 @@
 import type { Turn } from '../../../core/index.ts';
 import { withDistinctCallIds } from '../../shared/call-ids.ts';
 import { refusePart } from '../../shared/refuse-part.ts';
+import { inSteps } from '../../shared/steps.ts';
 import { overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { together } from './composed-document.ts';
@@ -57,7 +58,7 @@ function gather(turns: readonly Turn[], encoding: Encoding): Conversation {
   const system: Fields[] = [];
   const messages: Message[] = [];
   const answered = new Set<unknown>();
-  for (const [index, turn] of turns.entries()) {
+  for (const [index, turn] of inSteps(turns)) {
     if (turn.name !== undefined) encoding.lose(`turns[${index}].name`, 'messages has no names of participants');
     const path = `turns[${index}]`;
     const content = encodeTurn(turn, index, encoding).filter((block) => isFirstAnswer(block, answered, path, encoding));
