@@ -95,7 +95,7 @@ async function pay(core: Core, planned: Planned, client: Client): Promise<End> {
 async function tryTargets(core: Core, planned: Planned, grant: Grant, client: Client, meter: Meter): Promise<End> {
   const { cancellation, call, protocol } = planned;
   if (call.stream && protocol.client.keepAlive) {
-    client.reply.head(200, streamHead(call));
+    client.reply.head(200, { ...grant.headers, ...streamHead(call) });
     client.reply.keepAlive(protocol.client.keepAlive, core.keepAliveEvery);
   }
   const attempts: Attempt[] = [];

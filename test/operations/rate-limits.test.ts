@@ -118,6 +118,18 @@ describe('tokens', () => {
   });
 });
 
+describe('a stream', () => {
+  it('tells what is left though it has nothing else to say yet', async () => {
+    vendor = await startScriptedVendor((response) => void setTimeout(() => response.writeHead(500).end(), 500));
+    const endpoints = { 'chat-completions': `${vendor.origin}/v1/chat/completions` };
+    const gateway = await startGateway({ timeouts: { keepAlive: 0.1 }, plugins: [anyKey(), chatCompletions(), station({ name: 'v', endpoints }), rateLimits({ perKey: { requests: 2 } })] });
+    running.push(gateway);
+    const response = await fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', body: JSON.stringify({ model: 'house/model', messages: [{ role: 'user', content: 'Hi' }], stream: true }) });
+    expect([response.status, response.headers.get('x-ratelimit-remaining-requests')]).toEqual([200, '1']);
+    expect(await response.text()).toMatch(/^: keep-alive\n/);
+  });
+});
+
 describe('a window', () => {
   it('has no more than its limit, whatever calls of the one before have left', async () => {
     const gateway = await first({ perKey: { tokens: 1000 }, window: 1 }, (response) => void setTimeout(() => response.writeHead(500).end(), 1200));
