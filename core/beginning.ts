@@ -36,7 +36,7 @@ async function send(core: Core, running: RunningAttempt, tally: Tally, shortened
   if (encoded.losses.length > 0 && (core.rejectsLoss || routed.call.preferences.require_parameters)) throw lossRefusal(encoded.losses, model.id);
   const losses = [...encoded.losses, ...(shortened?.losses ?? []), ...loweredLimit(routed)];
   routed.attempt.losses = losses;
-  const request = await requestFor(routed, encoded, verbatim);
+  const request = await requestFor(routed, encoded);
   const reply = await core.hooks.dispatch.promise(request, routed);
   if (!reply) throw new GatewayError('internal', 'No dispatcher took the call.');
   const response = provider.unwrap ? await provider.unwrap(reply, routed.attempt.target, encoded.operation) : reply;

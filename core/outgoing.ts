@@ -7,7 +7,7 @@ import type { Routed } from './exchange.ts';
 import type { EncodedBody } from './lanes.ts';
 import type { UpstreamRequest } from './provider.ts';
 
-export async function requestFor(exchange: Routed, { body, contentType, operation }: EncodedBody, verbatim: boolean): Promise<UpstreamRequest> {
+export async function requestFor(exchange: Routed, { body, contentType, operation }: EncodedBody): Promise<UpstreamRequest> {
   const { call, attempt, headers } = exchange;
   const { provider, protocol } = attempt.target;
   const endpoint = provider.endpoints[protocol.name];
@@ -16,7 +16,7 @@ export async function requestFor(exchange: Routed, { body, contentType, operatio
     method: 'POST',
     url: typeof endpoint === 'string' ? (operation === 'count' ? (protocol.count?.addressFor(endpoint) ?? endpoint) : endpoint) : endpoint(attempt.target, operation, call.stream),
     headers: {
-      ...protocol.upstream.headers(verbatim ? headers : {}),
+      ...protocol.upstream.headers(exchange.protocol === protocol ? headers : {}),
       'content-type': contentType,
       accept: call.stream ? 'text/event-stream' : 'application/json',
       'accept-encoding': 'identity',

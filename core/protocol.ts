@@ -163,8 +163,8 @@ export interface EncodedRequest {
 
 export interface UpstreamSide {
   /**
-   * The protocol's own headers, beside those of every call: passed the client's in the verbatim lane, and none where
-   * the call is translated. What is not named here never reaches a vendor.
+   * The protocol's own headers, beside those of every call: passed the client's where it speaks the protocol too, and
+   * none where it speaks another. What is not named here never reaches a vendor.
    */
   headers(client: ClientHeaders): Readonly<Record<string, string>>;
   /** Passed a client's call in the same protocol, and where it goes; the answer is the edits its own bytes need, and nothing else of them is changed. */

@@ -57,3 +57,20 @@ describe('a loop that a Gemini without signatures began', () => {
     expect((await talk.ask(second, 'whole')).text).toContain('said: Whitby');
   });
 });
+
+describe('fields of a beta', () => {
+  it('are asked for by its name on the way back to their vendor as well', async () => {
+    const unsigned = [{ type: 'thinking', thinking: 'Hm.', signature: '' }, { type: 'text', text: 'Yes.' }];
+    const reply = await fetch(`${house.gateway.url}/alpha/v1/messages`, {
+      method: 'POST',
+      headers: { 'x-api-key': house.key, 'anthropic-version': '2023-06-01', 'anthropic-beta': 'context-management-2025-06-27' },
+      body: JSON.stringify({
+        model: 'anthropic/claude-sonnet-4-5',
+        max_tokens: 2000,
+        context_management: { edits: [{ type: 'clear_tool_uses_20250919' }] },
+        messages: [{ role: 'user', content: 'Well?' }, { role: 'assistant', content: unsigned }, { role: 'user', content: 'Really?' }],
+      }),
+    });
+    expect(await reply.json()).toMatchObject({ type: 'message' });
+  });
+});

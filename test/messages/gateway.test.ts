@@ -89,9 +89,8 @@ describe('a messages call through the gateway', () => {
     const unsigned = [{ type: 'thinking', thinking: 'Hm.', signature: '' }, { type: 'text', text: 'Yes.' }];
     const history = [{ role: 'user', content: 'x' }, { role: 'assistant', content: unsigned }, { role: 'user', content: 'y' }];
     await (await post(gateway, '/alpha/v1/messages', { max_tokens: 50, messages: history })).text();
-    // A translated request is written in the version that takes all its fields.
-    expect(asked[0]?.headers).toMatchObject({ 'anthropic-version': '2023-06-01' });
-    expect(asked[0]?.headers).not.toHaveProperty('anthropic-beta');
+    // Fields of a beta go on, and are refused without its name.
+    expect(asked[0]?.headers).toMatchObject({ 'anthropic-version': '2026-10-21', 'anthropic-beta': 'new-thing-2026-11-01' });
   });
 
   it('without its version is refused in the family\'s words, with the id of the call', async () => {
