@@ -20,6 +20,7 @@ function messages(...turns: Turn[]): unknown {
   return encode({ turns }).body['messages'];
 }
 
+const thinker = modelWith({ id: 'deepseek/deepseek-v4-flash', capabilities: { thinkingMode: true, reasoning: { style: 'effort', efforts: ['high', 'max'], canDisable: true } } });
 const plainModel = modelWith({ capabilities: { chatExtras: false, reasoning: { style: 'none' } } });
 
 describe('turns as messages', () => {
@@ -246,6 +247,8 @@ const fitted: [asked: Partial<CanonicalRequest>, model: Model, sent: Record<stri
   [{ reasoning: { effort: 'xhigh' } }, modelWith({ capabilities: { reasoning: { style: 'effort', efforts: ['max', 'low', 'high'] } } }), { reasoning_effort: 'high' }, ['reasoning.effort']],
   [{ reasoning: { effort: 'low' } }, plainModel, {}, ['reasoning']],
   [{ reasoning: { effort: 'none' } }, plainModel, {}, []],
+  [{ reasoning: { budget: 0, display: 'none' } }, thinker, { thinking: { type: 'disabled' } }, []],
+  [{ reasoning: { effort: 'low' } }, thinker, { reasoning_effort: 'high' }, ['reasoning.effort']],
   [{ reasoning: { display: 'none' } }, plainModel, {}, []],
   [{ reasoning: { display: 'none' } }, modelWith(), {}, ['reasoning.display']],
   [{ verbosity: 'low', metadata: { a: 'b' }, serviceTier: 'flex', cacheKey: 'k', user: 'u' }, plainModel, { user: 'u' }, ['verbosity', 'metadata', 'serviceTier', 'cacheKey']],

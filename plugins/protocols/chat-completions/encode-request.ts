@@ -127,16 +127,16 @@ function encodeReasoning(request: CanonicalRequest, model: Model, { own, lose }:
   if (!reasoning) return {};
   const { effort, budget, display } = reasoning;
   if (bag.form(request).includes('reasoning-object')) return { reasoning: restoreReasoning(reasoning, bag.form(request)) };
-  const { style, efforts } = model.capabilities.reasoning;
+  const { style, efforts, canDisable = true } = model.capabilities.reasoning;
   const wanted = effort ?? (budget === undefined ? undefined : effortFor(budget));
   if (style === 'none') {
     if (wanted === undefined ? display !== 'none' : wanted !== 'none') lose('reasoning', 'the model does not reason', 'model');
     return {};
   }
+  if (wanted === 'none' && canDisable && model.capabilities.thinkingMode && !own) return { thinking: { type: 'disabled' } };
   if (display === 'none') lose('reasoning.display', 'chat-completions cannot ask for hidden reasoning');
   else if (display !== undefined && refusesExtensions(model)) lose('reasoning.display', 'OpenAI shows no thoughts by chat-completions', 'model');
   if (wanted === undefined) return {};
-  if (wanted === 'none' && model.capabilities.thinkingMode && !own) return { thinking: { type: 'disabled' } };
   const sent = nearestEffort(wanted, own ? undefined : efforts);
   if (effort === undefined || budget !== undefined) lose('reasoning.budget', `sent as effort "${sent}"`, 'approximated');
   else if (sent !== wanted) lose(wanted === 'none' ? 'reasoning' : 'reasoning.effort', `sent as "${sent}"`, 'approximated');
