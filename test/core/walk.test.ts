@@ -355,7 +355,7 @@ describe('a client that leaves', () => {
 describe('lanes', () => {
   it('keep the client\'s bytes unless a tap that applies wants the body', async () => {
     const bodies: unknown[] = [];
-    const watching: Behaviour = async (request, exchange) => (bodies.push(request.body), exchange.call.stream ? streamed(request, exchange) : whole(request, exchange));
+    const watching: Behaviour = async (request, exchange) => (bodies.push(String(request.body)), exchange.call.stream ? streamed(request, exchange) : whole(request, exchange));
     const shouting = taps(({ hooks }) =>
       hooks.transformRequest.tapPromise({ name: 'shout', when: (exchange) => exchange.call.stream }, async (request) => ({ ...request, temperature: 1 })),
     );

@@ -61,7 +61,7 @@ const fitted: Readonly<Record<string, Case>> = {
   'an effort that nobody knows': { client: 'chat-completions', body: { ...hi, reasoning_effort: 'utmost' }, lost: { messages: 'reasoning_effort' } },
   'a picture that a model made': {
     client: 'chat-completions', body: { messages: [say('Draw.'), { ...answer(''), images: [{ type: 'image_url', image_url: { url: `data:image/png;base64,${png}` } }] }, say('Larger.')] },
-    lost: { responses: 'messages[1].images[0]', messages: 'messages[1]' },
+    lost: { responses: 'messages[1].images[0]', messages: 'messages[1].images[0]' },
   },
   'marks on a call and on its result': {
     client: 'messages',
