@@ -12,7 +12,7 @@ const readInPart: ReadonlySet<string> = new Set([
 ]);
 
 /** Fields of thoughts that only number and date them, or say their text again. */
-const aboutThoughts: ReadonlySet<string> = new Set(['type', 'id', 'index', 'format', 'reasoning', 'reasoning_content']);
+const aboutThoughts: ReadonlySet<string> = new Set(['type', 'id', 'index', 'format', 'reasoning', 'reasoning_content', 'closed']);
 
 /** State that a vendor keeps: without it a request means something else. */
 const kept: ReadonlySet<string> = new Set(['cachedContent', 'container']);

@@ -57,6 +57,31 @@ describe('an answer as its vendor gave it, in a chat', () => {
   });
 });
 
+describe('thoughts in the content, as Mistral writes them', () => {
+  const thought = { type: 'thinking', thinking: [{ type: 'text', text: 'Hm.' }], closed: true };
+  const body = { model: 'a/b', messages: [{ role: 'user', content: 'Look.' }, { role: 'assistant', content: [thought, { type: 'text', text: 'Seen.' }] }, { role: 'user', content: 'Again.' }] };
+  const magistral = chatModel({ id: 'mistral/magistral-small', capabilities: { chatExtras: false } });
+
+  it('go back to Mistral byte for byte, and the same where they are translated', () => {
+    expect(suits('chat-completions', body, magistral)).toBe(true);
+    expect(JSON.parse(sent('chat-completions', body, magistral)).messages).toEqual(body.messages);
+  });
+
+  it.each(['openai/gpt-4o-mini', 'deepseek/deepseek-v4-flash'])('are not sent to %s, and told as lost', (id) => {
+    const model = chatModel({ id });
+    expect(suits('chat-completions', body, model)).toBe(false);
+    const { body: other, losses } = families['chat-completions'].protocol.upstream.encodeRequest(readCall('chat-completions', body).decode(), model, undefined);
+    expect(JSON.stringify(other)).not.toContain('Hm.');
+    expect(losses).toEqual([expect.objectContaining({ path: 'turns[1].blocks[0]', code: 'state' })]);
+  });
+
+  it.each(['responses', 'messages', 'generate-content'] as const)('are thoughts to %s', (wire) => {
+    const { body: told, losses } = families[wire].protocol.upstream.encodeRequest(readCall('chat-completions', body).decode(), families[wire].model, undefined);
+    expect(JSON.stringify(told)).toContain('Seen.');
+    expect(losses.filter(({ code }) => code === 'vendor')).toEqual([]);
+  });
+});
+
 describe('ids of calls in a chat', () => {
   const mistral = chatModel({ id: 'mistralai/mistral-large', capabilities: { chatExtras: false, callIds: 'nine' } });
   const asked = (id: string): object => ({ model: 'a/b', tools, messages: [{ role: 'user', content: 'Look.' }, { role: 'assistant', content: null, tool_calls: [{ ...call, id }] }, { role: 'tool', tool_call_id: id, content: 'Seen.' }] });

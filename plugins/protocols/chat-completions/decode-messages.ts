@@ -5,7 +5,7 @@ import { unseal } from '../../shared/envelope.ts';
 import { isObject, leftover, nested, type Fields, type Sides } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { audioType, readUrl, type MediaBlock } from './media.ts';
-import { readReasoning } from './reasoning.ts';
+import { readReasoning, thinkingForm } from './reasoning.ts';
 import type { WireAssistantMessage, WireContent, WireMessage, WirePart, WireToolCall } from './wire.ts';
 
 const cacheTimes = ['5m', '30m', '1h'] as const;
@@ -77,16 +77,20 @@ function decodeContent(content: WireContent, at: string): Block[] {
 
 const textFields = new Set(['type', 'text', 'prompt_cache_breakpoint']);
 const refusalFields = new Set(['type', 'refusal']);
+const thinkingFields = new Set(['type', 'thinking']);
 
 function decodePart(part: WirePart): Block {
   if (part.type === 'text') {
     return { type: 'text', text: part.text, ...decodeCache(part), ...bag.keep({ ...leftover(part, textFields), ...cacheLeft(part) }) };
   }
   if (part.type === 'refusal') return { type: 'refusal', text: part.refusal, ...bag.keep(leftover(part, refusalFields)) };
+  if (part.type === 'thinking') {
+    return { type: 'reasoning', text: part.thinking.map(({ text }) => text ?? '').join(''), ...bag.keep(leftover(part, thinkingFields), [thinkingForm]) };
+  }
   return { ...decodeMedia(part), ...decodeCache(part) };
 }
 
-type MediaPart = Exclude<WirePart, { type: 'text' } | { type: 'refusal' }>;
+type MediaPart = Exclude<WirePart, { type: 'text' | 'refusal' | 'thinking' }>;
 
 /** What a media part leaves over, outside and inside the object that bears its type's name. */
 function keepMedia(part: MediaPart, name: string, inner: object, known: readonly string[], form: readonly string[]): Sides {
@@ -126,7 +130,7 @@ function decodeMedia(part: MediaPart): MediaBlock {
   return { type: 'media', kind: 'document', source, mediaType, filename: name, ...keepMedia(part, 'file', part.file, ['file_data', 'filename'], form) };
 }
 
-type Breakpoint = Exclude<WirePart, { type: 'refusal' }>['prompt_cache_breakpoint'];
+type Breakpoint = Exclude<WirePart, { type: 'refusal' | 'thinking' }>['prompt_cache_breakpoint'];
 
 function cacheTime(ttl: unknown): (typeof cacheTimes)[number] | undefined {
   return cacheTimes.find((time) => time === ttl);

@@ -12,7 +12,7 @@ import { madePicture } from './decode-messages.ts';
 import { cacheMark, encodeParts, joinParts, type Encoding } from './encode-parts.ts';
 import { writeUrl } from './media.ts';
 import { wrapInput } from '../../shared/custom-tools.ts';
-import { refusesExtensions, writeReasoning, type ReasoningBlock } from './reasoning.ts';
+import { refusesExtensions, takesThinkingParts, thinkingForm, writeReasoning, type ReasoningBlock } from './reasoning.ts';
 import { fitCallId, fitName } from './tool-names.ts';
 
 type ToolResult = Extract<Block, { type: 'tool-result' }>;
@@ -139,7 +139,8 @@ function encodeAssistant(turn: Turn, placed: readonly Placed[], encoding: Encodi
     if (block.type === 'text') {
       spoken.push(...encodeParts(block, path, encoding));
     } else if (block.type === 'reasoning') {
-      if (isReplayable(block, encoding)) reasoning.push(block);
+      if (isPart(block)) spoken.push(...encodeThought({ block, path }, encoding));
+      else if (isReplayable(block, encoding)) reasoning.push(block);
       else encoding.lose(path, 'reasoning is only given back to the vendor it came from', 'state');
     } else if (block.type === 'refusal') {
       if (bag.form(block).includes('field') || (!encoding.own && encoding.extras)) fields['refusal'] = block.text;
@@ -168,6 +169,16 @@ function encodeAssistant(turn: Turn, placed: readonly Placed[], encoding: Encodi
     images: images.length > 0 ? images : undefined,
     tool_calls: calls.length > 0 ? calls : undefined,
   });
+}
+
+function isPart(block: ReasoningBlock): boolean {
+  return bag.form(block).includes(thinkingForm);
+}
+
+function encodeThought({ block, path }: Placed<ReasoningBlock>, { model, lose }: Encoding): Fields[] {
+  if (takesThinkingParts(model)) return [overlay(bag.fields(block), { type: 'thinking', thinking: [{ type: 'text', text: block.text }] })];
+  lose(path, 'reasoning is only given back to the vendor it came from', 'state');
+  return [];
 }
 
 /** Whether a picture goes back in the field that this protocol read it from. */

@@ -29,6 +29,9 @@ const filePart = z.looseObject({
 });
 const refusalPart = z.looseObject({ type: z.literal('refusal'), refusal: z.string() });
 
+/** How Mistral's models write their thoughts, and are given them again. */
+const thinkingPart = z.looseObject({ type: z.literal('thinking'), thinking: z.array(z.looseObject({ type: z.string(), text: z.string().nullish() })) });
+
 const textParts = z.array(z.discriminatedUnion('type', [textPart])).min(1);
 const textContent = z.union([z.string(), textParts], 'a string, or an array of text parts');
 const userContent = z.union(
@@ -36,7 +39,7 @@ const userContent = z.union(
   'a string, or an array of content parts',
 );
 const assistantContent = z.union(
-  [z.string(), z.array(z.discriminatedUnion('type', [textPart, refusalPart])).min(1)],
+  [z.string(), z.array(z.discriminatedUnion('type', [textPart, refusalPart, thinkingPart])).min(1)],
   'a string, or an array of text and refusal parts; it may be null where there are tool calls',
 );
 
