@@ -87,6 +87,12 @@ describe('turns as messages', () => {
     expect(turn({ type: 'media', kind: 'video', source: { type: 'url', url: 'https://x' } })).toThrow(/no video/);
     expect(turn({ type: 'media', kind: 'document', source: { type: 'file', vendor: 'anthropic', id: 'file_1' } })).toThrow(/kept by anthropic/);
   });
+
+  it('a file of OpenAI goes to OpenAI, and to nobody else who speaks its wire', () => {
+    const turns: Turn[] = [{ role: 'user', blocks: [{ type: 'media', kind: 'document', source: { type: 'file', vendor: 'openai', id: 'file-1' } }] }];
+    expect(encode({ turns }).body['messages']).toEqual([{ role: 'user', content: [{ type: 'file', file: { file_id: 'file-1' } }] }]);
+    expect(() => encode({ turns }, modelWith({ id: 'mistralai/mistral-large', capabilities: { chatExtras: false } }))).toThrow(/kept by openai/);
+  });
 });
 
 describe('reasoning goes back to its own vendor alone', () => {

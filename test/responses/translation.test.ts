@@ -95,6 +95,12 @@ describe('turns as items', () => {
     expect(turn({ type: 'media', kind: 'document', source: { type: 'file', vendor: 'anthropic', id: 'file_1' } })).toThrow(/kept by anthropic/);
   });
 
+  it('a file of OpenAI goes to OpenAI, and to nobody else who speaks its wire', () => {
+    const turns: Turn[] = [{ role: 'user', blocks: [{ type: 'media', kind: 'document', source: { type: 'file', vendor: 'openai', id: 'file-1' } }] }];
+    expect(encode({ turns }).body['input']).toEqual([{ role: 'user', content: [{ type: 'input_file', file_id: 'file-1' }] }]);
+    expect(() => encode({ turns }, modelWith({ id: 'xai/grok-4.3' }))).toThrow(/kept by openai/);
+  });
+
   it('long ids of calls are cut alike on the call and its result', () => {
     const id = `toolu_${'x'.repeat(100)}`;
     const read = input({ role: 'assistant', blocks: [{ ...call, id }] }, { role: 'tool', blocks: [{ type: 'tool-result', callId: id, content: [] }] });

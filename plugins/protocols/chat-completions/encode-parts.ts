@@ -53,14 +53,15 @@ export function encodeParts(block: ContentBlock, path: string, encoding: Encodin
 
 function encodeMedia(block: MediaBlock, path: string, encoding: Encoding): Fields | undefined {
   if (block.kind === 'video') return refusePart(block, path, 'This model is reached by a protocol that takes no video.');
-  if (block.source.type === 'file') return encodeVendorFile(block, block.source, path);
+  if (block.source.type === 'file') return encodeVendorFile(block, block.source, path, encoding);
   if (block.kind === 'image') return encodeImage(block, path, encoding);
   if (block.kind === 'audio') return encodeAudio(block, path);
   return encodeDocument(block, path, encoding);
 }
 
-function encodeVendorFile(block: MediaBlock, { vendor, id }: { vendor: string; id: string }, path: string): Fields {
-  return vendor === fileVendor ? { type: 'file', file: { file_id: id, filename: block.filename } } : refuseFile(block, path, vendor);
+/** Many vendors speak this wire, and of them OpenAI alone keeps the files that its ids are of. */
+function encodeVendorFile(block: MediaBlock, { vendor, id }: { vendor: string; id: string }, path: string, { extras }: Encoding): Fields {
+  return vendor === fileVendor && extras ? { type: 'file', file: { file_id: id, filename: block.filename } } : refuseFile(block, path, vendor);
 }
 
 const details: ReadonlySet<string | undefined> = new Set([undefined, 'auto', 'low', 'high', 'original']);

@@ -49,7 +49,7 @@ export function cacheMark({ cache }: Pick<SpokenBlock, 'cache'>, path: string, {
 function encodeMedia(block: MediaBlock, path: string, encoding: Encoding): Fields | undefined {
   const { kind, source } = block;
   if (kind === 'video') return refusePart(block, path, 'This model is reached by a protocol that takes no video.');
-  if (source.type === 'file' && source.vendor !== nativeVendor) return refuseFile(block, path, source.vendor);
+  if (source.type === 'file' && (source.vendor !== nativeVendor || (!encoding.own && encoding.owner !== nativeVendor))) return refuseFile(block, path, source.vendor);
   if (kind === 'image') return encodeImage(block, path, encoding);
   return kind === 'audio' ? encodeAudio(block, path, encoding) : encodeDocument(block, encoding);
 }
