@@ -321,6 +321,12 @@ describe('tools', () => {
     expect(body['tools']).toHaveLength(toolChoice.mode === 'subset' ? 1 : 2);
   });
 
+  it('of Google\'s own stand beside the functions that may be called', () => {
+    const search: Tool = { type: 'hosted', protocol: 'generate-content', kind: 'web-search', value: { googleSearch: {} } };
+    const { body, lost } = answer([look, { type: 'function', name: 'other' }, search], { toolChoice: { mode: 'subset', names: ['look'] } });
+    expect([body['tools'], lost]).toMatchObject([[{ name: 'look' }, { type: 'web_search_20250305' }], []]);
+  });
+
   it('are called one at a time where the client wants that', () => {
     expect(answer([look], { parallelToolCalls: false }).body['tool_choice']).toEqual({ type: 'auto', disable_parallel_tool_use: true });
     expect(answer([look], { parallelToolCalls: false, toolChoice: { mode: 'required' } }).body['tool_choice']).toEqual({ type: 'any', disable_parallel_tool_use: true });

@@ -258,6 +258,12 @@ describe('tools', () => {
     expect(asked({ toolChoice: { mode: 'subset', names: ['f', 'bash'], required: true }, tools })).toEqual([{ type: 'allowed_tools', mode: 'required', tools: [{ type: 'function', name: 'f' }] }, ['toolChoice']]);
   });
 
+  it('a choice among functions leaves a Gemini client its search', () => {
+    const tools: CanonicalRequest['tools'] = [{ type: 'function', name: 'f' }, { type: 'function', name: 'g' }, { type: 'hosted', protocol: 'generate-content', kind: 'web-search', value: { googleSearch: {} } }];
+    const { body } = encode({ tools, toolChoice: { mode: 'subset', names: ['f'], required: false } });
+    expect(body['tool_choice']).toEqual({ type: 'allowed_tools', mode: 'auto', tools: [{ type: 'function', name: 'f' }, { type: 'web_search' }] });
+  });
+
   it('a mark for what to cache crosses on a result, and is told on a call', () => {
     const turns: Turn[] = [{ role: 'assistant', blocks: [{ ...call, cache: {} }] }, { role: 'tool', blocks: [{ type: 'tool-result', callId: 'c1', content: [{ type: 'text', text: '1' }], cache: {} }] }];
     const { body, lost } = encode({ turns }, modelWith({ capabilities: { cacheMarks: true } }));

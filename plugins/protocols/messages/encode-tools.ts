@@ -35,9 +35,9 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Enco
   return tools.length > 0 ? { tools, choice: encodeChoice({ ...request, toolChoice: undefined }) } : {};
 }
 
-/** This wire has no subset of tools: the others are left out. */
+/** This wire has no subset of tools: the others are left out, but for the tools of Google's own, which its list of functions does not concern. */
 function isAllowed(tool: Tool, allowed: ReadonlySet<string> | undefined): boolean {
-  return !allowed || (tool.type !== 'hosted' && allowed.has(tool.name));
+  return !allowed || (tool.type === 'hosted' ? tool.protocol === 'generate-content' : allowed.has(tool.name));
 }
 
 const goodProperty = /^[a-zA-Z0-9_.-]{1,64}$/;

@@ -99,5 +99,13 @@ function encodeChoice({ toolChoice, tools = [] }: CanonicalRequest, encoding: En
   if (names.length === 0 && asked.length > 0) return undefined;
   if (mode === 'one') return overlay(bag.fields(toolChoice), reference(names[0] ?? '', tools, encoding));
   if (mode !== 'subset') return mode;
-  return overlay(bag.fields(toolChoice), { type: 'allowed_tools', mode: required ? 'required' : 'auto', tools: names.map((name) => reference(name, tools, encoding)) });
+  return overlay(bag.fields(toolChoice), { type: 'allowed_tools', mode: required ? 'required' : 'auto', tools: [...names.map((name) => reference(name, tools, encoding)), ...unbound(tools, encoding)] });
+}
+
+/** Google's list is of functions alone: its own tools may be called beside them. */
+function unbound(tools: readonly Tool[], { model }: Encoding): Fields[] {
+  return tools.flatMap((tool) => {
+    if (tool.type !== 'hosted' || tool.protocol !== 'generate-content' || !hosts(model, tool.kind)) return [];
+    return [{ type: tool.kind === 'web-search' ? 'web_search' : 'code_interpreter' }];
+  });
 }
