@@ -45,6 +45,11 @@ export function documentType(data: string): string | undefined {
   return data.startsWith(pdfBeginning) ? 'application/pdf' : undefined;
 }
 
+/** Whether a document of this kind is text, which every wire can say. */
+export function isTextual(mediaType: string | undefined): boolean {
+  return mediaType !== undefined && (mediaType.startsWith('text/') || mediaType === 'application/json');
+}
+
 /** Characters of base64 a text holds, as a data URL or bare. */
 export function base64Length(text: string): number {
   return isUrl(text) ? (readDataUrl(text)?.data.length ?? 0) : text.length;

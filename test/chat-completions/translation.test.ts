@@ -63,6 +63,7 @@ describe('turns as messages', () => {
     const document = (source: Extract<Turn['blocks'][number], { type: 'media' }>['source'], mediaType?: string): Turn => ({ role: 'user', blocks: [{ type: 'media', kind: 'document', source, mediaType, title: 'Tides' }] });
     expect(messages(document({ type: 'base64', data: 'JVBE' }, 'application/pdf'))).toMatchObject([{ content: [{ type: 'file', file: { file_data: 'data:application/pdf;base64,JVBE', filename: 'Tides' } }] }]);
     expect(messages(document({ type: 'base64', data: Buffer.from('2 m').toString('base64') }, 'text/plain'))).toMatchObject([{ content: 'Tides:\n\n2 m' }]);
+    expect(messages(document({ type: 'base64', data: Buffer.from('2 m').toString('base64') }, 'application/json'))).toMatchObject([{ content: 'Tides:\n\n2 m' }]);
     expect(messages(document({ type: 'text', text: '2 m' }))).toMatchObject([{ content: 'Tides:\n\n2 m' }]);
   });
 

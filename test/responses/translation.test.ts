@@ -74,6 +74,7 @@ describe('turns as items', () => {
     const document = (source: Extract<Turn['blocks'][number], { type: 'media' }>['source'], mediaType?: string): unknown => input({ role: 'user', blocks: [{ type: 'media', kind: 'document', source, mediaType, title: 'Tides' }] });
     expect(document({ type: 'url', url: 'https://a.example/t.pdf' })).toMatchObject([{ content: [{ type: 'input_file', file_url: 'https://a.example/t.pdf' }] }]);
     expect(document({ type: 'base64', data: Buffer.from('2 m').toString('base64') }, 'text/plain')).toMatchObject([{ content: 'Tides:\n\n2 m' }]);
+    expect(document({ type: 'base64', data: Buffer.from('2 m').toString('base64') }, 'application/json')).toMatchObject([{ content: 'Tides:\n\n2 m' }]);
     expect(document({ type: 'text', text: '2 m' })).toMatchObject([{ content: 'Tides:\n\n2 m' }]);
   });
 

@@ -3,6 +3,7 @@
  * content without which the answer would be worthless (a video, another vendor's file) refuses the call.
  */
 import type { Block, Model } from '../../../core/index.ts';
+import { isTextual } from '../../shared/data-url.ts';
 import { contextOf } from '../../shared/document-context.ts';
 import type { Lose } from '../../shared/losses.ts';
 import { pictureUrl } from '../../shared/picture-url.ts';
@@ -89,7 +90,7 @@ function encodeDocument(block: MediaBlock, path: string, { own }: Encoding): Fie
   const { source, mediaType, title, filename = title } = block;
   const form = bag.form(block);
   if (source.type === 'text') return textDocument(source.text, filename);
-  if (source.type === 'base64' && !own && mediaType?.startsWith('text/')) {
+  if (source.type === 'base64' && !own && isTextual(mediaType)) {
     return textDocument(Buffer.from(source.data, 'base64').toString('utf8'), filename);
   }
   if (source.type === 'base64') {

@@ -1,6 +1,6 @@
 /** Images and documents as this wire takes them: images of four kinds, PDFs, and text. */
 import type { Block } from '../../../core/index.ts';
-import { documentType } from '../../shared/data-url.ts';
+import { documentType, isTextual } from '../../shared/data-url.ts';
 import { fitPicture } from '../../shared/picture-type.ts';
 import { refuseFile, refusePart } from '../../shared/refuse-part.ts';
 import type { Fields } from '../../shared/vendor-bag.ts';
@@ -58,7 +58,7 @@ function documentSource(block: MediaBlock, path: string): Fields {
   if (source.type === 'base64') {
     const isPdf = (documentType(source.data) ?? mediaType) === 'application/pdf';
     if (isPdf) return { type: 'base64', media_type: 'application/pdf', data: source.data };
-    if (mediaType?.startsWith('text/') || mediaType === 'application/json') {
+    if (isTextual(mediaType)) {
       return { type: 'text', media_type: 'text/plain', data: Buffer.from(source.data, 'base64').toString('utf8') };
     }
   }

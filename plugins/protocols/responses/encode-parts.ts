@@ -2,7 +2,7 @@
  * Canonical text and media as parts of a message or of a tool's output. A part this wire has no words for is told as
  * lost; content without which the answer would be worthless (a video, another vendor's file) refuses the call.
  */
-import { dataUrl } from '../../shared/data-url.ts';
+import { dataUrl, isTextual } from '../../shared/data-url.ts';
 import { contextOf } from '../../shared/document-context.ts';
 import { pictureUrl } from '../../shared/picture-url.ts';
 import { refuseFile, refusePart } from '../../shared/refuse-part.ts';
@@ -90,7 +90,7 @@ function encodeDocument(block: MediaBlock, { own }: Encoding): Fields {
   const form = bag.form(block);
   if (source.type === 'file') return { type: 'input_file', file_id: source.id, filename };
   if (source.type === 'text') return textDocument(source.text, filename);
-  if (source.type === 'base64' && !own && mediaType?.startsWith('text/')) return textDocument(Buffer.from(source.data, 'base64').toString('utf8'), filename);
+  if (source.type === 'base64' && !own && isTextual(mediaType)) return textDocument(Buffer.from(source.data, 'base64').toString('utf8'), filename);
   if (source.type === 'base64' && form.includes('bare')) return { type: 'input_file', file_data: source.data, filename };
   const asData = form.includes('data') || (source.type === 'base64' && !own);
   return { type: 'input_file', [asData ? 'file_data' : 'file_url']: urlOf(block), filename: filename ?? (own || !asData ? undefined : 'document.pdf') };
