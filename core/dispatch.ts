@@ -9,7 +9,7 @@ import Agent from 'undici/lib/dispatcher/agent.js';
 import { GatewayError } from './errors.ts';
 import { advance, type Received, type Routed } from './exchange.ts';
 import type { UpstreamRequest, UpstreamResponse } from './provider.ts';
-import { send, smallReads } from './transport.ts';
+import { send, smallReads, wasKept } from './transport.ts';
 import { unpacked } from './unpacking.ts';
 
 export interface DispatcherOptions {
@@ -68,10 +68,11 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     dispatch(request, exchange) {
       if (!isConnected(exchange)) throw new GatewayError('internal', 'This exchange came in by no connection that could be proxied.');
       const { attempt, [connectionOf]: connection } = exchange;
+      const ask = (): Promise<UpstreamResponse> => send(agent, request, attempt.cancellation, () => (attempt.sent = true));
       return new Promise((resolve, reject) => {
         const failed = (error: Error): void => reject(unreachable(error, exchange));
         const proxied = async (): Promise<Response> => {
-          resolve(unpacked(await send(agent, request, attempt.cancellation, () => (attempt.sent = true))));
+          resolve(unpacked(await ask().catch((error: unknown) => (mayAskAnew(error, exchange) ? ask() : Promise.reject(error)))));
           return standIn;
         };
         proxy.web(connection.request, connection.response, { target: request.url, method: request.method, fetch: proxied, fetchOptions: noHeaders }, failed);
@@ -79,6 +80,11 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     },
     close: () => agent.close(),
   };
+}
+
+/** A vendor may close a connection it kept in the moment it is used again; a picture may be in the making all the same. */
+function mayAskAnew(error: unknown, { attempt }: Routed): boolean {
+  return wasKept(error) && !attempt.target.model.output.includes('image');
 }
 
 function unreachable(error: Error, { attempt, cancellation }: Routed): GatewayError {

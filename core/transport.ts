@@ -116,6 +116,13 @@ function addressOf(url: string): { readonly origin: string; readonly path: strin
   return address;
 }
 
+/** Whether the other side closed a connection that something had come by before, be it the reply to another request. */
+export function wasKept(error: unknown): boolean {
+  if (!(error instanceof Error) || !('code' in error) || error.code !== 'UND_ERR_SOCKET' || !('socket' in error)) return false;
+  const { socket } = error;
+  return typeof socket === 'object' && socket !== null && 'bytesRead' in socket && Number(socket.bytesRead) > 0;
+}
+
 /**
  * Sends a request; resolves with the head of its reply. Rejects, or breaks the body off, when the call is
  * cancelled.

@@ -167,3 +167,30 @@ describe('a refusal', () => {
     expect([response.status, response.headers.get('retry-after'), await response.json()]).toMatchObject([429, '8', { error: { code: 'rate_limit_exceeded' } }]);
   });
 });
+
+describe('a connection that was kept, and is closed as it is used again', () => {
+  const closing = (): Conduct => {
+    const used = new WeakSet<object>();
+    return (response, request, body) => {
+      if (used.has(request.socket)) return void request.socket.destroy();
+      used.add(request.socket);
+      well(response, request, body);
+    };
+  };
+
+  it('costs nobody a reply', async () => {
+    for (const stream of [true, false, true]) {
+      const fault = closing();
+      await ask({ ...nowhere(0), fault, stream: 'cut' }, { stream });
+      expect(await ask({ ...nowhere(0), fault, stream: 'cut' }, { stream })).toEqual({ choice: 'first', attempts: 1 });
+    }
+  });
+
+  it('has no picture made twice', async () => {
+    const fault = closing();
+    const before = faulty.bodies.length;
+    await ask({ ...nowhere(0), fault, stream: 'cut' }, { model: 'house/painter' });
+    expect(await ask({ ...nowhere(0), fault, stream: 'cut' }, { model: 'house/painter' })).toEqual({ choice: 502, attempts: 1 });
+    expect(faulty.bodies).toHaveLength(before + 2);
+  });
+});
