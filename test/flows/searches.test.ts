@@ -1,7 +1,11 @@
 /** Searches that a vendor makes for a call and charges apart: reserved for before it is sent, in every family's words. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Store } from '../../plugins/meters/balance/store.ts';
+import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
 import { openBooks } from '../support/books.ts';
+import { startGateway } from '../support/gateway.ts';
+import { startScriptedVendor } from '../support/scripted-vendor.ts';
+import { openDoors, station } from '../support/station.ts';
 import { openVendorHouse, type VendorHouse } from '../support/vendor-house.ts';
 
 let house: VendorHouse;
@@ -54,6 +58,27 @@ it.each<[family: string, told: string, search: object, count: number, each: numb
   const found = difference - count * each;
   expect(found).toBeGreaterThan(count * 8000 * 0.25e-6);
   expect(found).toBeLessThan(count * 8000 * 7e-6);
+});
+
+it.each([true, false])('what Google tells of its searches is charged: streamed %s', async (stream) => {
+  const reply = {
+    candidates: [{ content: { role: 'model', parts: [{ text: 'Sunny.' }] }, finishReason: 'STOP', index: 0, groundingMetadata: { webSearchQueries: ['weather today', 'weather tomorrow'] } }],
+    usageMetadata: { promptTokenCount: 3, candidatesTokenCount: 2, totalTokenCount: 5 },
+  };
+  const vendor = await startScriptedVendor((response) => {
+    response.writeHead(200, { 'content-type': stream ? 'text/event-stream' : 'application/json' });
+    response.end(stream ? `data: ${JSON.stringify(reply)}\n\n` : JSON.stringify(reply));
+  });
+  const price = { input: '1', output: '2', webSearch: '0.014' };
+  const gateway = await startGateway({ plugins: [openDoors(), generateContent(), station({ name: 'search', endpoints: { 'generate-content': vendor.origin }, models: [{ price }] })] });
+  const verb = stream ? 'streamGenerateContent?alt=sse' : 'generateContent';
+  const body = { contents: [{ role: 'user', parts: [{ text: 'What is new?' }] }], tools: [{ googleSearch: {} }] };
+  await (await fetch(`${gateway.url}/beta/v1beta/models/house/model:${verb}`, { method: 'POST', body: JSON.stringify(body) })).text();
+  const [end] = await gateway.ended(1);
+  // Three tokens in and two out make 7000 nano-USD.
+  expect(end).toMatchObject({ outcome: 'completed', charge: { basis: 'usage', cost: 2n * 14_000_000n + 7000n, usage: { webSearches: 2 } } });
+  await gateway.close();
+  await vendor.close();
 });
 
 it('a call without any reserves for none', async () => {

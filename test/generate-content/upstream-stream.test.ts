@@ -173,6 +173,12 @@ describe('sources', () => {
     expect(said([...long, chunk([{ text: '.' }], { finishReason: 'STOP', groundingMetadata })]).candidates[0]?.annotations).toEqual([{ ...cited, start: 0, end: 4 }, cited]);
   });
 
+  it('tell how many searches there were, each of them once', () => {
+    const grounded = (...webSearchQueries: string[]): object => ({ ...chunk([{ text: 'ok' }], { groundingMetadata: { webSearchQueries } }), usageMetadata: { promptTokenCount: 5, totalTokenCount: 5 } });
+    const { usage } = said([grounded('one'), grounded('one', ''), grounded('one', 'two'), { ...chunk([], { finishReason: 'STOP' }), usageMetadata: { promptTokenCount: 5, candidatesTokenCount: 2 } }]);
+    expect(usage).toMatchObject({ input: 5, output: 2, webSearches: 2 });
+  });
+
   it('without passages are told for the answer as a whole', () => {
     const groundingMetadata = { groundingChunks: [{ web: { uri: 'https://a.example' } }, { other: {} }] };
     expect(said([chunk([{ text: 'ok' }], { finishReason: 'STOP', groundingMetadata })]).candidates[0]?.annotations).toEqual([{ kind: 'url', url: 'https://a.example' }]);

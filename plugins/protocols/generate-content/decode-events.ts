@@ -10,7 +10,7 @@ import { isObject, leftover, type Fields } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { FunctionCalls } from './function-calls.ts';
 import { decodeFinish } from './finish.ts';
-import { decodeCitations, decodeGrounding, mostParts, type Answer } from './grounding.ts';
+import { decodeCitations, decodeGrounding, mostParts, Searches, type Answer } from './grounding.ts';
 import { decodeLogprobs } from './logprobs.ts';
 import { isSamples, Samples } from './samples.ts';
 import { readSignature } from './signature.ts';
@@ -46,6 +46,7 @@ const candidateFields = new Set(['content', 'index', 'finishReason', 'logprobsRe
 export class ReplyDecoder implements EventDecoder {
   readonly #call: ClientCall;
   readonly #candidates = new Map<number, Candidate>();
+  readonly #searches = new Searches();
   #events: CanonicalEvent[] = [];
   #blocks = 0;
   #started = false;
@@ -86,6 +87,7 @@ export class ReplyDecoder implements EventDecoder {
     const { candidates, usageMetadata: usage, promptFeedback: feedback, error } = chunk;
     if (isObject(error)) return this.#fail(error);
     if (!this.#started) this.#start(chunk);
+    if (Array.isArray(candidates)) for (const candidate of candidates) if (isObject(candidate)) this.#searches.note(candidate['groundingMetadata']);
     if (isObject(usage)) this.#count(usage);
     if (Array.isArray(candidates)) for (const [place, candidate] of candidates.entries()) if (isObject(candidate)) this.#read(candidate, place);
     if (isObject(feedback) && feedback['blockReason']) this.#block(feedback);
@@ -104,7 +106,7 @@ export class ReplyDecoder implements EventDecoder {
   }
 
   #count(wire: Fields): void {
-    const usage = decodeUsage(wire);
+    const usage = this.#searches.count > 0 ? { ...decodeUsage(wire), webSearches: this.#searches.count } : decodeUsage(wire);
     const told = JSON.stringify(usage);
     if (!usage || told === this.#counted) return;
     this.#counted = told;

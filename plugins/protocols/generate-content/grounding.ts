@@ -87,3 +87,22 @@ export function encodeGrounding(annotations: readonly Annotation[], text: string
   });
   return { groundingChunks: chunks.map(([, chunk]) => chunk), ...(supports.length > 0 ? { groundingSupports: supports } : {}) };
 }
+
+/** Queries of one reply that are kept: more searches are believed of nobody. */
+const mostQueries = 2000;
+
+/** The searches of the web that a reply tells of. Google charges for each query, and a chunk may say those of earlier ones again. */
+export class Searches {
+  readonly #queries = new Set<string>();
+
+  get count(): number {
+    return this.#queries.size;
+  }
+
+  /** Passed a candidate's `groundingMetadata`, if there is any. */
+  note(grounding: unknown): void {
+    const queries = isObject(grounding) ? grounding['webSearchQueries'] : undefined;
+    if (!Array.isArray(queries)) return;
+    for (const query of queries) if (word(query) && this.#queries.size < mostQueries) this.#queries.add(query);
+  }
+}
