@@ -26,10 +26,15 @@ function required<Value>(value: Value, hook: string, tap: string): Value {
   return value;
 }
 
+/** The hooks that nobody can tap by `tapPromise`. */
+const atOnceOnly = new Set(['attempt', 'transformStream']);
+
 /** Nobody would wait for a promise that a tap answers where it should have answered at once. */
 function atOnce<Value>(value: Value, hook: string, tap: string): Value {
-  if (value instanceof Promise) throw new TypeError(`the tap "${tap}" on "${hook}" returned a promise; it has to tap by "tapPromise"`);
-  return value;
+  if (!(value instanceof Promise)) return value;
+  // What it fails at later would end the process.
+  value.catch(() => undefined);
+  throw new TypeError(`the tap "${tap}" on "${hook}" returned a promise; ${atOnceOnly.has(hook) ? 'it has to answer at once' : 'it has to tap by "tapPromise"'}`);
 }
 
 /** The calling side of an asynchronous hook, as far as it is tapped. */
@@ -50,13 +55,11 @@ function plain<Args extends unknown[], Result>(name: string, hook: Tapped<Args, 
 
 /** Whoever keeps the gateway from starting is named. */
 function opening(hook: Tapped<[], void>): Tapped<[], void> {
-  return {
-    ...plain('ready', hook),
-    tapPromise(place, tap) {
-      const at = placeOf(place);
-      hook.tapPromise(at, () => Promise.try(tap).catch((error: unknown) => Promise.reject(namingPlugin(at.name, error))));
-    },
+  const tapPromise = (place: string | TapPlace, tap: () => void | Promise<void>): void => {
+    const at = placeOf(place);
+    hook.tapPromise(at, () => Promise.try(tap).catch((error: unknown) => Promise.reject(namingPlugin(at.name, error))));
   };
+  return { tapPromise, tap: (place, tap) => tapPromise(place, () => atOnce(tap(), 'ready', placeOf(place).name)) };
 }
 
 function waterfall<Args extends [unknown, unknown]>(name: string, hook: Tapped<Args, Args[0]>): Tapped<Args, Args[0]> {
@@ -116,7 +119,7 @@ function transforms({ transformRequest, transformStream }: CoreHooks): Pick<Hook
       tap(place, tap) {
         conditional(place, transformStream, () =>
           transformStream.tap(placeOf(place), (events, exchange) =>
-            place.when(exchange) ? required(tap(events, exchange), 'transformStream', place.name) : events,
+            place.when(exchange) ? required(atOnce(tap(events, exchange), 'transformStream', place.name), 'transformStream', place.name) : events,
           ),
         );
       },
@@ -142,7 +145,7 @@ export function tappable(hooks: CoreHooks, logger: Logger): Hooks {
         const at = placeOf(place);
         hooks.attempt.tap(at, (attempt, exchange) => {
           try {
-            tap(attempt, exchange);
+            atOnce(tap(attempt, exchange), 'attempt', at.name);
           } catch (error) {
             logger.error({ error, call: exchange.id, hook: 'attempt', tap: at.name }, 'a tap failed');
           }

@@ -1,5 +1,6 @@
+import { setImmediate } from 'node:timers/promises';
 import { pino } from 'pino';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { createHooks, type CoreHooks, type Hooks } from '../../core/hooks.ts';
 import { conditionOf, freezeTaps, tappable } from '../../core/taps.ts';
 
@@ -71,6 +72,28 @@ describe('tapping', () => {
     hooks.replay.tap('late', untyped(async () => undefined));
     await expect(core.route.promise(untyped([]), untyped({}))).rejects.toThrow('"late" on "route" returned a promise; it has to tap by "tapPromise"');
     await expect(core.replay.promise(untyped({}))).rejects.toThrow('"late" on "replay" returned a promise');
+  });
+
+  it('ends no process by such a promise, whatever becomes of it', async () => {
+    const lost = vi.fn();
+    process.once('unhandledRejection', lost);
+    const failing = untyped(() => Promise.reject(new Error('too late')));
+    hooks.attempt.tap('late', failing);
+    hooks.observe.tap('late', failing);
+    hooks.transformStream.tap({ name: 'late', when: () => true }, failing);
+    core.attempt.call(untyped({}), untyped({ id: 'x' }));
+    await core.observe.promise(untyped({ exchange: { id: 'x' } }));
+    expect(() => core.transformStream.call(untyped([]), untyped({}))).toThrow('"late" on "transformStream" returned a promise; it has to answer at once');
+    await setImmediate();
+    process.off('unhandledRejection', lost);
+    expect(lost).not.toHaveBeenCalled();
+  });
+
+  it('names whoever keeps the gateway from starting, by either way to tap', async () => {
+    hooks.ready.tap('at-once', () => {
+      throw new Error('out of luck');
+    });
+    await expect(core.ready.promise()).rejects.toThrow('plugin "at-once": out of luck');
   });
 
   it('places a tap before another by name', async () => {
