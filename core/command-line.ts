@@ -95,7 +95,18 @@ async function init(options: { json?: boolean; force?: boolean }): Promise<void>
   print(options.json ? JSON.stringify(written) : writtenText(written));
 }
 
+/** The one verb whose failing is what was asked for: whoever reads JSON is told in JSON. */
 async function check(options: { json?: boolean }): Promise<void> {
+  try {
+    await tellConfig(options);
+  } catch (error) {
+    if (!options.json || !(error instanceof ConfigError)) throw error;
+    print(JSON.stringify({ ok: false, fault: error.message }));
+    process.exitCode = 1;
+  }
+}
+
+async function tellConfig(options: { json?: boolean }): Promise<void> {
   const config = await loadConfig(configFile());
   const gateway = createGateway(config, logger);
   const plugins = config.plugins.map(({ name }) => name);

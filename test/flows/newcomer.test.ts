@@ -68,6 +68,11 @@ describe('the command line beside it', () => {
     expect([code, JSON.parse(output)]).toMatchObject([0, { ok: true, protocols: expect.arrayContaining(['chat-completions']) }]);
   });
 
+  it('says in JSON too what is wrong with it', async () => {
+    const { code, output, errors } = await runVerb(['check', '--json'], { ...data, TOLLGATE_CONFIG: 'test/support/wrong.config.ts' });
+    expect([code, JSON.parse(output), errors]).toEqual([1, { ok: false, fault: expect.stringContaining('wrong.config.ts: ') }, '']);
+  });
+
   it('loads a plugin that imports "tollgate" by its bare name', async () => {
     const { code, output, errors } = await runVerb(['check', '--json'], { ...data, TOLLGATE_CONFIG: 'examples/in-house.config.ts' });
     expect([code, errors]).toEqual([0, '']);
