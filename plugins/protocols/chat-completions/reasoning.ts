@@ -95,6 +95,7 @@ export function refusesExtensions({ id, capabilities }: Model): boolean {
 /** What stands for a seal on thoughts that are wanted back and come without one: it says whose they are. */
 export function unsealed({ id, capabilities }: Model): readonly Opaque[] {
   return capabilities.thinkingMode ? [{ vendor: id.slice(0, id.indexOf('/')), kind: 'signature', value: '' }] : [];
+}
 
 /** How thoughts are written that are parts of the content. */
 export const thinkingForm = 'thinking';
