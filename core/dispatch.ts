@@ -82,9 +82,12 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   };
 }
 
+/** Milliseconds in which a connection shows that it is closed; what breaks later breaks while the vendor works. */
+const atOnce = 1000;
+
 /** A vendor may close a connection it kept in the moment it is used again; a picture may be in the making all the same. */
 function mayAskAnew(error: unknown, { attempt }: Routed): boolean {
-  return wasKept(error) && !attempt.target.model.output.includes('image');
+  return wasKept(error) && performance.now() - attempt.startedAt < atOnce && !attempt.target.model.output.includes('image');
 }
 
 function unreachable(error: Error, { attempt, cancellation }: Routed): GatewayError {
