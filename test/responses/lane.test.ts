@@ -111,6 +111,13 @@ describe('a stream that fails for what the caller sent', () => {
   });
 });
 
+it('a stream that fails for too many calls is refused as one of them', async () => {
+  says = { type: 'text/event-stream', body: begun + event('response.failed', response('failed', { error: { code: 'rate_limit_exceeded', message: 'Slow down.' } })) };
+  const { status, text, headers } = await post(call);
+  expect([status, headers.get('x-should-retry')]).toEqual([429, null]);
+  expect(JSON.parse(text)).toMatchObject({ error: { code: 'rate_limit_exceeded' } });
+});
+
 describe('a call', () => {
   it('reaches the vendor with the model\'s name, without our own object, and nothing else changed', async () => {
     says = { type: 'text/event-stream', body: begun + completed };

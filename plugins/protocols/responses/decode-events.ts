@@ -44,6 +44,9 @@ const lifecycle = new Set(['response.created', 'response.queued', 'response.in_p
 /** Errors of a response that are about what the caller sent: the vendor's words are what helps. */
 const callersFault = /^(invalid_|image_|unsupported_image|empty_image|bio_policy|content_policy|context_length_exceeded|failed_to_download_image)/;
 
+/** Errors of a response that are about how busy its vendor is. */
+const busy: ReadonlyMap<string, number> = new Map([['rate_limit_exceeded', 429], ['server_is_overloaded', 503]]);
+
 /** What a response says of the call rather than of itself, or what is told by events of its own. */
 const ownWords = new Set([
   'id', 'object', 'created_at', 'completed_at', 'status', 'error', 'incomplete_details', 'output', 'output_text', 'usage', 'model', 'billing', 'background', 'conversation',
@@ -129,15 +132,14 @@ export class ReplyDecoder implements EventDecoder {
     this.#items.close();
     const { error } = body;
     const { message = 'The provider broke off its reply and did not say why.', code, status } = readVendorError({ error: isObject(error) ? error : body });
-    const meant = status ?? statusOf(code);
+    const meant = status ?? (code === undefined ? undefined : statusOf(code));
     this.#events.push({ type: 'error', message, ...(code === undefined ? {} : { code }), ...(meant === undefined ? {} : { status: meant }) });
   }
 }
 
 /** The status that an error would have had before the stream began. */
-function statusOf(code: string | undefined): number | undefined {
-  if (code === 'rate_limit_exceeded') return 429;
-  return code !== undefined && callersFault.test(code) ? 400 : undefined;
+function statusOf(code: string): number | undefined {
+  return callersFault.test(code) ? 400 : busy.get(code);
 }
 
 function parsed(data: string): unknown {
