@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { wires, type Wire } from '../support/replaying-vendor.ts';
-import { openVendorHouse, type VendorHouse } from '../support/vendor-house.ts';
+import { openVendorHouse, wireOf, type VendorHouse } from '../support/vendor-house.ts';
 
 /** One model of each wire and kind, each strict about what it gave: thoughts, signatures, encrypted reasoning. */
 const models = ['deepseek/deepseek-v4-flash', 'openai/gpt-4o-mini', 'openai/gpt-5.5-pro', 'anthropic/claude-sonnet-4-5', 'google/gemini-3-flash-preview'] as const;
@@ -46,6 +46,24 @@ describe.each(wires)('a conversation of a %s client moves', (client) => {
   it.concurrent.each(moves)('from %s to %s and back', async (first, second) => {
     await thereAndBack(client, first, second, false);
     if (mayThink(client, first) && mayThink(client, second)) await thereAndBack(client, first, second, true);
+  });
+});
+
+/** What the assistant thought, by each of its messages in the last request that a vendor of chat-completions was sent. */
+function thoughtsSent(): unknown {
+  const body = house.journal().findLast((entry) => wireOf(entry) === 'chat-completions')?.received.body.toString() ?? '{}';
+  const { messages }: { readonly messages: readonly Record<string, unknown>[] } = JSON.parse(body);
+  return messages.filter(({ role }) => role === 'assistant').map((message) => message['reasoning_content']);
+}
+
+describe.each(wires)('a tool loop of a %s client with a DeepSeek', (client) => {
+  it.each(['streamed', 'whole'] as const)('gives it back its thoughts, %s', async (form) => {
+    const talk = house.clients[client]({ text: 'Look around.', tools, thinks: true });
+    const { reasoning } = await talk.ask('deepseek/deepseek-v4-flash', form);
+    talk.answer(['Whitby', 'noon']);
+    await talk.ask('deepseek/deepseek-v4-flash', form);
+    expect(reasoning).not.toBe('');
+    expect(thoughtsSent()).toEqual([reasoning]);
   });
 });
 

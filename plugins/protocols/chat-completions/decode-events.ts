@@ -56,7 +56,8 @@ export class ReplyDecoder implements EventDecoder {
 
   constructor(call: ClientCall, model?: Model) {
     this.#call = call;
-    this.#unsealed = model ? unsealed(model) : [];
+    // A client of this protocol sends thoughts back as it got them.
+    this.#unsealed = model && !(call instanceof ChatCall) ? unsealed(model) : [];
   }
 
   push({ event, data }: WireEvent): CanonicalEvent[] {

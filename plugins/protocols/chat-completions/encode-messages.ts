@@ -12,7 +12,7 @@ import { madePicture } from './decode-messages.ts';
 import { cacheMark, encodeParts, joinParts, type Encoding } from './encode-parts.ts';
 import { writeUrl } from './media.ts';
 import { wrapInput } from '../../shared/custom-tools.ts';
-import { refusesExtensions, takesThinkingParts, thinkingForm, writeReasoning, type ReasoningBlock } from './reasoning.ts';
+import { blankThoughts, lacksThoughts, refusesExtensions, takesThinkingParts, thinkingForm, writeReasoning, type ReasoningBlock } from './reasoning.ts';
 import { fitCallId, fitName } from './tool-names.ts';
 
 type ToolResult = Extract<Block, { type: 'tool-result' }>;
@@ -36,7 +36,7 @@ export function encodeMessages(asked: readonly Turn[], encoding: Encoding): Fiel
   };
   for (const [index, turn] of turns) {
     const text = onlyText(turn);
-    if (text && !(turn.role === 'assistant' && wantsThoughts(encoding))) {
+    if (text) {
       showMedia();
       messages.push({ role: roleOf(turn, encoding), content: text });
       continue;
@@ -62,12 +62,7 @@ export function encodeMessages(asked: readonly Turn[], encoding: Encoding): Fiel
     if (encoding.own || turns.length === 1 || !saysNothing(message)) messages.push(message);
   }
   showMedia();
-  return messages;
-}
-
-/** Whether every message of the assistant has to say what was thought before it; a client of this protocol knows that itself. */
-function wantsThoughts({ own, model }: Encoding): boolean {
-  return model.capabilities.thinkingMode && !own;
+  return encoding.model.capabilities.thinkingMode && lacksThoughts(messages) ? blankThoughts(messages) : messages;
 }
 
 /** The text of a turn that is nothing else, as most of a long conversation are. */
@@ -156,15 +151,12 @@ function encodeAssistant(turn: Turn, placed: readonly Placed[], encoding: Encodi
   }
   const form = bag.form(turn);
   const empty = calls.length > 0 || Object.keys(fields).length > 0 || bag.fields(turn)['audio'] ? null : '';
-  const thoughts = writeReasoning(reasoning);
   const content = joinParts(spoken, form, '') ?? (form.includes('no-content') ? undefined : empty);
   return overlay(bag.fields(turn), {
     role: 'assistant',
     name: turn.name,
     content,
-    ...thoughts,
-    // DeepSeek takes an empty text for none.
-    ...(wantsThoughts(encoding) ? { reasoning_content: thoughts['reasoning_content'] || ' ' } : {}),
+    ...writeReasoning(reasoning),
     ...fields,
     images: images.length > 0 ? images : undefined,
     tool_calls: calls.length > 0 ? calls : undefined,

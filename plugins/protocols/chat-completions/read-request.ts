@@ -8,7 +8,7 @@ import { holdsEnvelope } from '../../shared/envelope.ts';
 import { preferencesOf } from '../../shared/provider-object.ts';
 import { badField, checkWire } from '../../shared/wire-check.ts';
 import { decodeRequest, isOwnTool, isSearch, leastLimit } from './decode-request.ts';
-import { refusesExtensions, takesThinkingParts } from './reasoning.ts';
+import { lacksThoughts, refusesExtensions, takesThinkingParts } from './reasoning.ts';
 import { takesCallId } from './tool-names.ts';
 import { requestWire, type WireMessage, type WirePart, type WireRequest, type WireToolReference } from './wire.ts';
 
@@ -35,6 +35,7 @@ export class ChatCall implements ClientCall {
   /** Whether assistants' messages hold thoughts or pictures, for which OpenAI itself has no field on this wire, or an empty list of calls, which it refuses. */
   readonly #extended: boolean;
   readonly #thinksInContent: boolean;
+  readonly #thoughtless: boolean;
   readonly #wire: WireRequest;
   readonly #text: string;
   #request: CanonicalRequest | undefined;
@@ -53,13 +54,14 @@ export class ChatCall implements ClientCall {
     this.carriesState = holdsEnvelope(text);
     this.#extended = wire.messages.some(isExtended);
     this.#thinksInContent = wire.messages.some(({ role, content }) => role === 'assistant' && Array.isArray(content) && content.some(({ type }) => type === 'thinking'));
+    this.#thoughtless = lacksThoughts(wire.messages);
     this.#wire = wire;
     this.#text = text;
   }
 
   suits(model: Model): boolean {
     if (this.#extended && refusesExtensions(model)) return false;
-    if (this.#thinksInContent && !takesThinkingParts(model)) return false;
+    if ((this.#thinksInContent && !takesThinkingParts(model)) || (this.#thoughtless && model.capabilities.thinkingMode)) return false;
     return model.capabilities.callIds === 'any' || this.#wire.messages.flatMap(idsOf).every((id) => takesCallId(id, model.capabilities));
   }
 

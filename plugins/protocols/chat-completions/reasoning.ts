@@ -92,6 +92,21 @@ export function refusesExtensions({ id, capabilities }: Model): boolean {
   return capabilities.chatExtras && id.startsWith('openai/');
 }
 
+function isAnswer({ role }: Fields): boolean {
+  return role === 'assistant';
+}
+
+/** Whether a conversation in which tools were called has answers without what was thought before them. */
+export function lacksThoughts(messages: readonly Fields[]): boolean {
+  const answers = messages.filter(isAnswer);
+  return answers.some((answer) => answer['tool_calls']) && !answers.every((answer) => answer['reasoning_content']);
+}
+
+/** A blank in place of thoughts that are gone or were another vendor's: DeepSeek takes that, and an empty text for none. */
+export function blankThoughts(messages: readonly Fields[]): Fields[] {
+  return messages.map((message) => (isAnswer(message) ? { ...message, reasoning_content: message['reasoning_content'] || ' ' } : message));
+}
+
 /** What stands for a seal on thoughts that are wanted back and come without one: it says whose they are. */
 export function unsealed({ id, capabilities }: Model): readonly Opaque[] {
   return capabilities.thinkingMode ? [{ vendor: id.slice(0, id.indexOf('/')), kind: 'signature', value: '' }] : [];

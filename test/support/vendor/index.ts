@@ -85,8 +85,9 @@ const deepseekFacts = {
 
 /** A vendor of chat-completions that tells its thoughts. */
 export function startDeepseekVendor(options: VendorOptions = {}): Promise<Vendor> {
-  const names = ['deepseek-v4-flash', 'deepseek-v4-pro', 'deepseek-chat', 'deepseek-reasoner'];
-  return startVendor({ ...options, models: { ...Object.fromEntries(names.map((name) => [name, deepseekFacts])), ...options.models } });
+  const thinkers = ['deepseek-v4-flash', 'deepseek-v4-pro', 'deepseek-reasoner'];
+  const models = Object.fromEntries(thinkers.map((name) => [name, { ...deepseekFacts, wantsThoughts: true }]));
+  return startVendor({ ...options, models: { ...models, 'deepseek-chat': deepseekFacts, ...options.models } });
 }
 
 export interface Vendors {

@@ -54,6 +54,13 @@ function unsupported(body: JsonObject, reasoning: boolean): WholeReply | undefin
   return refuse({ message: `Unsupported parameter: '${param}' is not supported with this model.${hint}`, param, code: 'unsupported_parameter' });
 }
 
+/** DeepSeek's refusal of answers that come back without the thoughts that led to them. */
+function thoughtless({ messages }: JsonObject): WholeReply | undefined {
+  const answers = Array.isArray(messages) ? messages.filter(isObject).filter(({ role }) => role === 'assistant') : [];
+  if (!answers.some((answer) => answer['tool_calls']) || answers.every((answer) => answer['reasoning_content'])) return undefined;
+  return refuse({ message: 'The `reasoning_content` in the thinking mode must be passed back to the API.', code: 'invalid_request_error' });
+}
+
 /** Passed the bytes of a request and how to find a model's facts; the answer is the request, or how it is refused. */
 export function check(bytes: Buffer, find: (model: string) => ModelFacts | undefined): Checked {
   const parsed = parse(bytes);
@@ -66,6 +73,8 @@ export function check(bytes: Buffer, find: (model: string) => ModelFacts | undef
   if (typeof model === 'string' && !facts) return { refusal: modelNotFound(model) };
   const refusal = unsupported(body, facts?.reasoning ?? false);
   if (refusal) return { refusal };
+  const missed = facts?.wantsThoughts ? thoughtless(parsed.body) : undefined;
+  if (missed) return { refusal: missed };
   const shaped = requestSchema.safeParse(body, { reportInput: true });
   if (!shaped.success) {
     const [issue] = shaped.error.issues;

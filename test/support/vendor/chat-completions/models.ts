@@ -17,6 +17,8 @@ export interface ModelFacts {
   readonly outputLimit?: number;
   /** Of vendors that speak the same protocol and know more than OpenAI does: what else they accept. */
   readonly extensions?: Extensions;
+  /** Wants its thoughts back once tools were called, as DeepSeek does. */
+  readonly wantsThoughts?: boolean;
   /** Facts the listing of models shows beside the usual four (`context_length`, `pricing` …). */
   readonly listed?: Readonly<Record<string, unknown>>;
 }
