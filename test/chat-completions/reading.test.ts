@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { isGatewayError, type GatewayError } from '../../core/index.ts';
 import { protocol } from '../../plugins/protocols/chat-completions/index.ts';
-import { callWith } from './bodies.ts';
+import { families, readCall } from '../support/families.ts';
+import { callWith, modelWith } from './bodies.ts';
 
 function refusal(act: () => unknown): GatewayError {
   try {
@@ -115,12 +116,29 @@ const wrong: [fields: Record<string, unknown>, param: string, told: RegExp][] = 
   [{ provider: { routing: 'luck' } }, 'provider.routing', /is "luck": send one of "priority", "cost", "latency", "balanced"/],
   [{ provider: { sort: 'age' } }, 'provider.sort', /is "age": send one of "price", "latency", "throughput"/],
   [{ provider: { fallback: 5 } }, 'provider.fallback', /is 5: send a model id, or an array of them/],
+  [{ top_k: -2 }, 'top_k', /is -2: send a number of tokens/],
   [{ provider: { max_price: 5 } }, 'provider.max_price', /is 5: send an object/],
   [{ provider: { quantizations: ['fp8'] } }, 'provider.quantizations', /is not known here: send the request without it/],
   [{ provider: { max_price: { image: '1' } } }, 'provider.max_price.image', /is not known here: send the request without it/],
   [{ provider: { max_price: { prompt: 'cheap' } } }, 'provider.max_price.prompt', /is "cheap": send an amount in USD/],
   [{ provider: { max_price: { request: 1e21 } } }, 'provider.max_price.request', /is 1e\+21: send an amount in USD/],
 ];
+
+describe('as many tokens as there are', () => {
+  const asked = { model: 'a/b', messages: [{ role: 'user', content: 'Hi' }], top_k: -1 };
+
+  it('are asked of vLLM by -1, which goes on to it', () => {
+    const call = callWith({ top_k: -1 });
+    expect(call.decode().topK).toBeUndefined();
+    const vllm = modelWith({ id: 'house/qwen', supportedParameters: ['top_k'], capabilities: { chatExtras: false } });
+    expect(protocol.upstream.encodeRequest(call.decode(), vllm, undefined).body).toMatchObject({ top_k: -1 });
+  });
+
+  it.each(['messages', 'generate-content'] as const)('are no number to %s', (wire) => {
+    const { body } = families[wire].protocol.upstream.encodeRequest(readCall('chat-completions', asked).decode(), families[wire].model, undefined);
+    expect(JSON.stringify(body)).not.toContain('-1');
+  });
+});
 
 describe('a wrong field is refused by its name', () => {
   it.each(wrong)('%j', (fields, param, told) => {

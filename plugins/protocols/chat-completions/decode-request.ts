@@ -37,7 +37,7 @@ export function decodeRequest(wire: WireRequest, text: string): CanonicalRequest
     candidates: wire.n ?? undefined,
     temperature: wire.temperature ?? undefined,
     topP: wire.top_p ?? undefined,
-    topK: wire.top_k ?? undefined,
+    topK: isEvery(wire.top_k) ? undefined : (wire.top_k ?? undefined),
     frequencyPenalty: wire.frequency_penalty ?? undefined,
     presencePenalty: wire.presence_penalty ?? undefined,
     seed: exactSeed(wire.seed, text),
@@ -57,6 +57,10 @@ export function decodeRequest(wire: WireRequest, text: string): CanonicalRequest
       ['read', ...spelling(wire), ...calling.form, ...reasoning.form],
     ),
   };
+}
+
+function isEvery(topK: WireRequest['top_k']): boolean {
+  return topK === -1;
 }
 
 /** Where both names of the limit are used, neither may be passed. */
@@ -95,6 +99,7 @@ function partsLeft(wire: WireRequest): Fields {
   return {
     ...nested('stream_options', leftover(wire.stream_options ?? {}, includeUsage)),
     ...nested('response_format', leftover(wire.response_format ?? {}, formatType)),
+    ...(isEvery(wire.top_k) ? { top_k: wire.top_k } : {}),
     ...(typeof wire.user === 'string' && typeof wire.safety_identifier === 'string' ? { safety_identifier: wire.safety_identifier } : {}),
     ...(wire.tools && wire.functions ? { functions: wire.functions } : {}),
     ...(wire.tool_choice && wire.function_call ? { function_call: wire.function_call } : {}),

@@ -146,8 +146,8 @@ export const requestWire = z.looseObject({
   messages: z.array(orPlain(message, isPlainMessage)).min(1),
   temperature: between(0, 2).nullish(),
   top_p: between(0, 1).nullish(),
-  /** Most vendors but OpenAI take it. */
-  top_k: z.number('a number of tokens').nonnegative('a number of tokens').nullish(),
+  /** Most vendors but OpenAI take it; vLLM's word for as many as there are is -1. */
+  top_k: z.number('a number of tokens').refine((count) => count === -1 || count >= 0, 'a number of tokens').nullish(),
   frequency_penalty: between(-2, 2).nullish(),
   presence_penalty: between(-2, 2).nullish(),
   n: wholeBetween(1, 128).nullish(),
