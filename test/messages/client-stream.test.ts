@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { CanonicalEvent, Opaque } from '../../core/index.ts';
+import { clientPath } from '../../core/loss.ts';
+import { seal } from '../../plugins/shared/envelope.ts';
 import { readStream } from '../contract/replies.ts';
 import { callWith, modelWith, protocol } from './bodies.ts';
 import { isObject } from '../support/json.ts';
@@ -147,6 +149,13 @@ describe('sealed state of another vendor', () => {
     const data = written(reply).flatMap(({ content_block: block }) => (isObject(block) && block['type'] === 'redacted_thinking' ? [block['data']] : []));
     expect(data).toHaveLength(5);
     for (const text of data) expect(text).toMatch(/^[A-Za-z0-9+/]+=*$/);
+  });
+
+  it('is told as lost by where it stood', () => {
+    const data = seal({ vendor: 'openai', kind: 'encrypted', value: 'x' });
+    const request = callWith({ messages: [{ role: 'assistant', content: [{ type: 'text', text: 'Well.' }, { type: 'redacted_thinking', data }] }] }).decode();
+    const { losses } = protocol.upstream.encodeRequest(request, modelWith(), undefined);
+    expect(losses.map(({ path }) => clientPath(path, request, protocol.client.fieldNames))).toEqual(['messages[0].content[1]']);
   });
 
   it('never reaches Anthropic', () => {

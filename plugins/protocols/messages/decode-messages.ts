@@ -45,8 +45,8 @@ function decodeContent(content: WireContent, at: string, exact?: unknown): Block
   if (typeof content === 'string') return [{ type: 'text', text: content, at }];
   const blocks: Block[] = [];
   for (const [index, block] of content.entries()) {
-    if (isKnownBlock(block) && block.type === 'redacted_thinking' && openEnvelope(block.data, blocks)) continue;
     const place = `${at}[${index}]`;
+    if (isKnownBlock(block) && block.type === 'redacted_thinking' && openEnvelope(block.data, blocks, place)) continue;
     const parts = isKnownBlock(block) && block.type === 'document' ? partsOf(block, place) : undefined;
     if (parts) blocks.push(...parts);
     else blocks.push(placed(decodeBlock(block, place, member(exact, index)), place));

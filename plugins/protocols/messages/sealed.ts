@@ -17,14 +17,14 @@ export function writeEnvelope(opaque: Opaque, owner: Owner | undefined): string 
   return seal({ ...opaque, kind: opaque.kind + mark + (typeof owner === 'string' ? owner : ofCall + owner.call) });
 }
 
-/** Gives the state an envelope holds back to the block it belongs to, among those before it. Answers whether it was one. */
-export function openEnvelope(data: string, before: Block[]): boolean {
+/** Gives the state an envelope, which stood at `at`, holds back to the block it belongs to, among those before it. Answers whether it was one. */
+export function openEnvelope(data: string, before: Block[], at: string): boolean {
   const sealed = unseal(data);
   if (!sealed) return false;
   const [kind = '', owner] = sealed.kind.split(mark, 2);
   const opaque = { ...sealed, kind };
   if (owner === undefined) {
-    before.push({ type: 'reasoning', text: '', opaque: [opaque] });
+    before.push({ type: 'reasoning', text: '', opaque: [opaque], at });
   } else {
     const block = ownerOf(owner, before);
     if (block) block.opaque = [...(block.opaque ?? []), opaque];
