@@ -21,7 +21,7 @@ const kept: ReadonlySet<string> = new Set(['cachedContent', 'container']);
 function isHarmless(name: string, value: unknown): boolean {
   if (name === 'annotations') return Array.isArray(value) && value.length === 0;
   if (name === 'citations') return isObject(value) && value['enabled'] === false;
-  return name === 'include_obfuscation' || (name === 'store' && value === false);
+  return name === 'include_obfuscation' || (value === false && (name === 'store' || name === 'thought'));
 }
 
 function saysNothing(value: unknown): boolean {

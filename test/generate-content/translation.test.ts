@@ -445,6 +445,10 @@ describe('tools', () => {
     expect(foreignFields({ model: 'a/b', stream: false, turns: [], toolChoice }, 'responses').map(({ path }) => clientPath(path, { model: 'a/b', stream: false, turns: [] }, protocol.client.fieldNames))).toEqual(['toolConfig.functionCallingConfig.mode']);
   });
 
+  it('a text that says it is no thought says nothing', () => {
+    expect(foreignFields(callWith({ contents: [{ parts: [{ text: 'a', thought: false }] }] }).decode(), 'responses')).toEqual([]);
+  });
+
   it('of a vendor are searched for here where both sides have a search', () => {
     const search = { type: 'hosted', protocol: 'messages', kind: 'web-search', value: { type: 'web_search_20250305', name: 'web_search', max_uses: 3 } } as const;
     expect(encode({ tools: [search] })).toEqual({ body: { contents: [{ role: 'user', parts: [{ text: 'Ahoy' }] }], tools: [{ googleSearch: {} }] }, lost: ['tools[0].max_uses'] });
