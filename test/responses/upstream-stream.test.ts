@@ -106,6 +106,14 @@ describe('the end', () => {
     expect(read(created, completed({ usage })).usage).toEqual({ input: 5467, output: 593, webSearches: 1 });
   });
 
+  it('searches are counted by their items where they are not summed up, pages that are opened are none', () => {
+    const call = (type: string): object => ({ type: 'web_search_call', id: `ws_${type}`, status: 'completed', action: { type, query: 'new' } });
+    const usage = { input_tokens: 10, output_tokens: 5, total_tokens: 15 };
+    const output = [call('search'), call('open_page'), call('search'), { type: 'web_search_call', id: 'ws_old', status: 'completed' }];
+    expect(read(created, completed({ usage, output })).usage).toEqual({ input: 10, output: 5, webSearches: 3 });
+    expect(read(created, completed({ usage, output, tool_usage: { web_search: { num_requests: 2 } } })).usage).toEqual({ input: 10, output: 5, webSearches: 2 });
+  });
+
   it.each([
     [{ type: 'error', error: { code: 'server_error', message: 'Broke.' } }, { message: 'Broke.', code: 'server_error' }],
     [{ type: 'error', code: 'rate_limit_exceeded', message: 'Too much.', param: null }, { message: 'Too much.', code: 'rate_limit_exceeded', status: 429 }],

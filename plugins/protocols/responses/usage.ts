@@ -17,7 +17,20 @@ function outputOf(wire: Fields): number | undefined {
   return output === undefined || input === undefined || total === undefined ? output : Math.max(output, total - input);
 }
 
-/** Passed a response; undefined where none of its counts is known. xAI counts its searches with the tokens, OpenAI apart from them. */
+/** OpenAI charges for searches alone, not for pages that are opened; a response that does not sum them up has an item for each. */
+function searchesIn(output: unknown): number | undefined {
+  const items: unknown[] = Array.isArray(output) ? output : [];
+  const searches = items.filter((item) => isObject(item) && item['type'] === 'web_search_call' && (inside(item, 'action')['type'] ?? 'search') === 'search');
+  return searches.length > 0 ? searches.length : undefined;
+}
+
+/** OpenAI sums them up apart from the tokens, xAI with them. */
+function searchesOf(response: Fields, usage: Fields): number | undefined {
+  const summed = inside(inside(response, 'tool_usage'), 'web_search')['num_requests'] ?? inside(usage, 'server_side_tool_usage_details')['web_search_calls'];
+  return knownCount(summed) ?? searchesIn(response['output']);
+}
+
+/** Passed a response; undefined where none of its counts is known. */
 export function decodeUsage(response: Fields): Usage | undefined {
   const wire = inside(response, 'usage');
   const input = inside(wire, 'input_tokens_details');
@@ -27,7 +40,7 @@ export function decodeUsage(response: Fields): Usage | undefined {
     cacheWrite5m: knownCount(input['cache_write_tokens']),
     output: outputOf(wire),
     reasoning: knownCount(inside(wire, 'output_tokens_details')['reasoning_tokens']),
-    webSearches: knownCount(inside(inside(response, 'tool_usage'), 'web_search')['num_requests']) ?? knownCount(inside(wire, 'server_side_tool_usage_details')['web_search_calls']),
+    webSearches: searchesOf(response, wire),
   };
   const known = Object.entries(counts).filter(([, count]) => count !== undefined);
   return known.length > 0 ? Object.fromEntries(known) : undefined;
