@@ -26,6 +26,8 @@ export interface Core {
   readonly hooks: CoreHooks;
   readonly protocols: Registry<Protocol>;
   readonly routes: Registry<Route>;
+  /** Of each route, the plugin that added it. */
+  readonly families: WeakMap<Route, string>;
   readonly commands: Registry<Command>;
   readonly readiness: Registry<Readiness>;
   readonly guards: Registry<Guard>;
@@ -90,6 +92,19 @@ function tellers({ notes, examples, addresses, off, files }: Told, plugin: strin
   };
 }
 
+/** The routes as one plugin sees them: what it adds is of its family. */
+function routesFor(plugin: string, { routes, families }: Pick<Core, 'routes' | 'families'>): Host['routes'] {
+  return {
+    add(route) {
+      routes.add(route);
+      families.set(route, plugin);
+    },
+    find: (name) => routes.find(name),
+    get: (name) => routes.get(name),
+    all: () => routes.all(),
+  };
+}
+
 /** Applies the plugins in their order. Throws a `ConfigError` naming the file, and the one that failed. */
 export function createGateway(config: Config, logger: Logger): Gateway {
   const hooks = createHooks();
@@ -109,7 +124,7 @@ export function createGateway(config: Config, logger: Logger): Gateway {
   const targetsFor = targetFinder(catalog, protocols);
 
   const core: Core = {
-    hooks, protocols, routes, commands, readiness, guards, catalog, logger, targetsFor,
+    hooks, protocols, routes, families: new WeakMap(), commands, readiness, guards, catalog, logger, targetsFor,
     calls: new Calls(),
     bodies: new Bodies(config.server),
     uploadFolder: join(config.dataFolder, 'uploads'),
@@ -135,7 +150,7 @@ export function createGateway(config: Config, logger: Logger): Gateway {
     const pluginLogger = logger.child({ plugin: plugin.name });
     const host: Host = {
       hooks: tappable(hooks, pluginLogger),
-      plugins, protocols, providers, keyrings, routes, commands, readiness, guards, examinations, catalog, metrics, scrape, workers,
+      plugins, protocols, providers, keyrings, routes: routesFor(plugin.name, core), commands, readiness, guards, examinations, catalog, metrics, scrape, workers,
       running: core.calls,
       logger: pluginLogger,
       dataFolder: config.dataFolder,

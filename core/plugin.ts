@@ -142,7 +142,7 @@ export interface Host {
   readonly protocols: Registry<Protocol>;
   readonly providers: Registry<Provider>;
   readonly keyrings: Registry<Keyring>;
-  readonly routes: Registry<Route>;
+  readonly routes: Pick<Registry<Route>, 'add' | 'find' | 'get' | 'all'>;
   readonly commands: Registry<Command>;
   readonly readiness: Registry<Readiness>;
   readonly guards: Registry<Guard>;

@@ -1,8 +1,12 @@
 /** Prepaid: the balance on its three addresses, what happens when it runs short, and that it is never overrun. */
 import OpenAI from 'openai';
 import { afterEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { bearer } from '../../plugins/auth/bearer.ts';
+import { balance } from '../../plugins/meters/balance/index.ts';
 import { createSecret } from '../../plugins/shared/secret.ts';
 import { troubledStore } from '../balance/troubles.ts';
+import { startGateway } from '../support/gateway.ts';
 import { openHouse, type House } from '../support/house.ts';
 
 const model = 'openai/gpt-4o-mini';
@@ -24,6 +28,17 @@ describe('the balance endpoint', () => {
     const { gateway, key } = await open('12.5');
     const response = await fetch(gateway.url + path, { headers: { authorization: `Bearer ${key}` } });
     expect([response.status, await response.json()]).toEqual([200, { is_active: true, balance: 12.5, total: 12.5, used: 0, currency: 'USD' }]);
+  });
+
+  it('takes a credential where its plugin is named, or nothing is', async () => {
+    const madeSchema = z.object({ key: z.string() });
+    for (const [families, status] of [[undefined, 200], [['balance'], 200], [['chat-completions'], 401]] as const) {
+      const gateway = await startGateway({ plugins: [bearer(families ? { families: [...families] } : {}), balance()] });
+      const { key } = madeSchema.parse(await gateway.verb('keys create'));
+      const asked = await Promise.all(['/v1/user/balance', '/beta/user/balance'].map((path) => fetch(gateway.url + path, { headers: { authorization: `Bearer ${key}` } })));
+      expect([families, asked.map((response) => response.status)]).toEqual([families, [status, status]]);
+      await gateway.close();
+    }
   });
 
   it.each(['', 'Bearer nonsense', 'Bearer sk-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'])('refuses any other key in its own words: "%s"', async (authorization) => {
