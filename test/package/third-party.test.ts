@@ -172,7 +172,7 @@ describe('the installed package', () => {
     cpSync(join(import.meta.dirname, 'harbour-provider/harbour.test.js'), join(app, 'harbour.test.js'));
     const report = join(folder, 'report.json');
     await node(app, 'vitest/vitest.mjs', 'run', '--reporter=json', `--outputFile=${report}`).catch(() => undefined);
-    expect(JSON.parse(readFileSync(report, 'utf8'))).toMatchObject({ success: true, numPassedTests: 8 });
+    expect(JSON.parse(readFileSync(report, 'utf8'))).toMatchObject({ success: true, numPassedTests: 9 });
   });
 
   it('is small, and brings few packages of which none runs anything when it is installed', () => {
