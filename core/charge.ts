@@ -22,7 +22,8 @@ const nothing: Charge = { cost: 0n, usage: {}, basis: 'none', suspect: false };
 export function chargeFor(outcome: Outcome, exchange: Routed, tally: Progress): Charge {
   if (exchange.operation === 'count' || outcome === 'failed' || (outcome === 'left-before-output' && !exchange.attempt.sent)) return nothing;
   const { price } = exchange.attempt.target;
-  const { usage: told, suspect } = believe(exchange, tally);
+  const { usage: believed, suspect } = believe(exchange, tally);
+  const told = withPace(believed, exchange);
   // Who leaves has seen the picture in the making; who is left by the vendor will never have it.
   const images = outcome === 'aborted' ? tally.imagesShown : tally.images;
   const counted = countImages(told, price, images);
@@ -31,6 +32,12 @@ export function chargeFor(outcome: Outcome, exchange: Routed, tally: Progress): 
   if (isKnown && isWhole(counted, price)) return { usage: counted, cost: costOf(counted, price), basis: 'usage', suspect };
   const usage = { ...counted, input: told.input ?? inputEstimate(exchange.call, exchange.attempt.target.model), ...estimateOutput(outcome, exchange, told, tally.deliveredBytes, images) };
   return { usage, cost: costOf(usage, price), basis: 'estimate', suspect };
+}
+
+/** Of a call that asked a vendor in its own words to be served before others, and was not told whether it was, it is taken that it was. */
+function withPace(usage: Usage, { call, protocol, attempt: { target } }: Routed): Usage {
+  const isAsked = call.fast && target.price.fast && target.protocol === protocol;
+  return isAsked && usage.fast === undefined ? { ...usage, fast: true } : usage;
 }
 
 /** What a call that still runs would be charged if it broke off now. */

@@ -64,14 +64,17 @@ export const priceSchema = z.strictObject({
   webSearch: usd.optional(),
   /** Rates that hold for the whole call once its input is longer than `above` tokens; the longest that fits wins. */
   tiers: z.array(z.strictObject({ above: z.int().positive(), ...rates })).default([]),
+  /** Rates of calls that the vendor serves before others, for whoever asks it to. */
+  fast: z.strictObject(rates).optional(),
 });
 
 export type Price = z.output<typeof priceSchema>;
-type Rates = Omit<Price, 'request' | 'image' | 'webSearch' | 'tiers'>;
+type Rates = Omit<Price, 'request' | 'image' | 'webSearch' | 'tiers' | 'fast'>;
 
 export const freePrice: Price = { input: 0n, output: 0n, tiers: [] };
 
-function ratesFor(price: Price, input: number): Rates {
+function ratesFor(price: Price, { input = 0, fast = false }: Usage): Rates {
+  if (fast && price.fast) return price.fast;
   let rates: Rates = price;
   let longest = 0;
   for (const tier of price.tiers) {
@@ -109,7 +112,7 @@ export interface CostLine {
  * name cost as the whole they belong to; a part is never larger than what is left of the whole.
  */
 export function costLines(usage: Usage, price: Price): CostLine[] {
-  const rates = ratesFor(price, usage.input ?? 0);
+  const rates = ratesFor(price, usage);
   const lines: CostLine[] = [];
   let input = tokens(usage.input);
   input -= addPart(lines, 'cacheRead', usage.cacheRead, rates.cacheRead, input);
@@ -157,11 +160,14 @@ export interface UseBound {
   readonly candidates: number;
   /** Of the web. */
   readonly searches?: number;
+  /** Whether it asks to be served before others. */
+  readonly fast?: boolean;
 }
 
 /** The dearest a call can be: every input token at the dearest input rate, every output token at the dearest output rate. */
 export function worstCost(bound: UseBound, price: Price): Nano {
-  const total = tokens(bound.input) * dearest(price).input + tokens(bound.output) * BigInt(bound.candidates) * dearest(price).output;
+  const { input, output } = dearest(price, bound.fast);
+  const total = tokens(bound.input) * input + tokens(bound.output) * BigInt(bound.candidates) * output;
   return roundMillionths(total) + fixedCost(bound, price);
 }
 
@@ -172,8 +178,9 @@ function fixedCost({ candidates, searches }: Omit<UseBound, 'output'>, price: Pr
 
 /** The largest output limit per candidate whose worst case fits into `amount`; negative when not even the input fits. */
 export function affordableOutput(amount: Nano, bound: Omit<UseBound, 'output'>, price: Price): number {
-  const left = (amount - fixedCost(bound, price)) * million - tokens(bound.input) * dearest(price).input;
-  const rate = dearest(price).output * BigInt(bound.candidates);
+  const { input, output } = dearest(price, bound.fast);
+  const left = (amount - fixedCost(bound, price)) * million - tokens(bound.input) * input;
+  const rate = output * BigInt(bound.candidates);
   if (left < 0n) return -1;
   return rate === 0n ? Number.MAX_SAFE_INTEGER : Number(left / rate);
 }
@@ -184,19 +191,21 @@ interface Dearest {
 }
 
 /** Looked up for every reservation; a catalogue has few prices, and they live as long as it does. */
-const dearestOf = new WeakMap<Price, Dearest>();
+const dearestOf = new WeakMap<Rates, Dearest>();
 
-function dearest(price: Price): Dearest {
-  const known = dearestOf.get(price);
+function dearest(price: Price, fast = false): Dearest {
+  const rates = (fast && price.fast) || price;
+  const known = dearestOf.get(rates);
   if (known) return known;
-  const found = { input: highest(price, ['input', 'cacheRead', 'cacheWrite5m', 'cacheWrite1h', 'inputAudio', 'inputImage']), output: highest(price, ['output', 'reasoning', 'outputAudio', 'outputImage']) };
-  dearestOf.set(price, found);
+  const all = rates === price ? [price, ...price.tiers] : [rates, price, ...price.tiers];
+  const found = { input: highest(all, ['input', 'cacheRead', 'cacheWrite5m', 'cacheWrite1h', 'inputAudio', 'inputImage']), output: highest(all, ['output', 'reasoning', 'outputAudio', 'outputImage']) };
+  dearestOf.set(rates, found);
   return found;
 }
 
-function highest(price: Price, kinds: readonly (keyof Rates)[]): bigint {
+function highest(all: readonly Rates[], kinds: readonly (keyof Rates)[]): bigint {
   let most = 0n;
-  for (const rates of [price, ...price.tiers]) {
+  for (const rates of all) {
     for (const kind of kinds) {
       const rate = rates[kind] ?? 0n;
       if (rate > most) most = rate;

@@ -72,6 +72,8 @@ export interface ClientCall {
   readonly carriesState: boolean;
   /** Passed the model it is for; whether the body can go on as it is to one that speaks the client's protocol. It can unless a history from elsewhere, or what the model's vendor would answer, says otherwise. */
   suits?(model: Model): boolean;
+  /** Whether it asks to be served before others, which a vendor may charge by rates of its own. */
+  readonly fast?: boolean;
   /** Whether the oldest turns may be left out where the conversation is too long for the model. */
   readonly truncates?: boolean;
   /** The request in canonical form, with what the protocol could not say canonically in its vendor bag. */

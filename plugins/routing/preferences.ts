@@ -3,7 +3,7 @@
  * puts in front what the caller names; ranking by price or speed is the work of the plugin that has the name of it.
  */
 import { z } from 'zod';
-import { definePlugin, GatewayError, parseUsd, type Host, type Parsed, type Preferences, type Price, type Target } from '../../core/index.ts';
+import { definePlugin, GatewayError, parseUsd, type ClientCall, type Host, type Parsed, type Preferences, type Price, type Target } from '../../core/index.ts';
 import { noPreferences } from '../shared/provider-object.ts';
 import { askedFor, stages } from '../shared/routing/ranking.ts';
 
@@ -29,13 +29,13 @@ function isWithin(rate: bigint, most: string | undefined): boolean {
   return most === undefined || rate <= parseUsd(most);
 }
 
-/** The rates a call of this many bytes may be charged at: it has no more tokens than bytes. */
-function ratesUpTo(bytes: number, price: Price): Pick<Price, 'input' | 'output'>[] {
-  return [price, ...price.tiers.filter(({ above }) => bytes > above)];
+/** The rates a call may be charged at: it has no more tokens than bytes. */
+function ratesFor({ size, fast }: ClientCall, price: Price): Pick<Price, 'input' | 'output'>[] {
+  return [price, ...price.tiers.filter(({ above }) => size.textBytes > above), ...(fast && price.fast ? [price.fast] : [])];
 }
 
-function isAffordable({ price }: Target, bytes: number, limit: NonNullable<Preferences['max_price']>): boolean {
-  const rates = ratesUpTo(bytes, price);
+function isAffordable({ price }: Target, call: ClientCall, limit: NonNullable<Preferences['max_price']>): boolean {
+  const rates = ratesFor(call, price);
   return isWithin(price.request ?? 0n, limit.request) && rates.every(({ input, output }) => isWithin(input, limit.prompt) && isWithin(output, limit.completion));
 }
 
@@ -46,7 +46,7 @@ function filtered(targets: readonly Target[], { call }: Parsed): Target[] {
     (target) =>
       (only === undefined || only.includes(target.provider.name)) &&
       !ignore?.includes(target.provider.name) &&
-      (most === undefined || isAffordable(target, call.size.textBytes, most)),
+      (most === undefined || isAffordable(target, call, most)),
   );
   return order ? inOrder(left, order) : left;
 }

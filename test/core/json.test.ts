@@ -1,8 +1,11 @@
 import { expect, it } from 'vitest';
 import { parseJson } from '../../core/json.ts';
 
-it('gives the value and its very text', () => {
-  expect(parseJson(Buffer.from(' {"a": 1.0}'))).toEqual({ text: ' {"a": 1.0}', value: { a: 1 } });
+it('gives the value, its very text and its very bytes', () => {
+  const bytes = Buffer.from(' {"a": 1.0}');
+  const read = parseJson(bytes);
+  expect(read).toEqual({ bytes, text: ' {"a": 1.0}', value: { a: 1 } });
+  expect(read.bytes).toBe(bytes);
 });
 
 it.each([

@@ -44,6 +44,13 @@ describe('the cost of a call', () => {
     expect(costOf({ input: 200_001, output: 0 }, price)).toBe(parseUsd('1.000005'));
   });
 
+  it('takes the rates of what is served before others for that alone, however long it is', () => {
+    const fast = priceSchema.parse({ input: '1', output: '2', fast: { input: '10', output: '20' }, tiers: [{ above: 100, input: '5', output: '6' }] });
+    const costs = [{}, { fast: false }, { fast: true }].map((served) => formatUsd(costOf({ input: 101, output: 0, ...served }, fast)));
+    expect(costs).toEqual(['0.000505', '0.000505', '0.00101']);
+    expect(costOf({ input: 1000, output: 0, fast: true }, price)).toBe(costOf({ input: 1000, output: 0 }, price));
+  });
+
   it('never lets a part be larger than its whole', () => {
     expect(costOf({ input: 10, cacheRead: 1_000_000, output: 0 }, price)).toBe(costOf({ input: 10, cacheRead: 10, output: 0 }, price));
   });
@@ -69,6 +76,15 @@ describe('the cost of a call', () => {
 
 describe('the worst case', () => {
   const anyPrice: fc.Arbitrary<Price> = fc.record({ input: rate, output: rate, cacheWrite1h: rate, reasoning: rate, tiers: fc.constant([]) });
+
+  it('is not below it where the call asks to be served before others, served so or not', () => {
+    fc.assert(
+      fc.property(anyPrice, fc.record({ input: rate, output: rate, cacheWrite1h: rate }), tokens, tokens, fc.nat(), fc.boolean(), (usual, fastRates, input, output, part, fast) => {
+        const price = { ...usual, fast: fastRates };
+        return costOf({ input, output, cacheWrite1h: part % (input + 1), fast }, price) <= worstCost({ input, output, candidates: 1, fast: true }, price) + 1n;
+      }),
+    );
+  });
 
   it('is never below what a call within its bounds costs', () => {
     fc.assert(

@@ -28,6 +28,7 @@ const listedModel = z.looseObject({
       context_over_200k: z.looseObject(rates).optional(),
     })
     .optional(),
+  experimental: z.looseObject({ modes: z.looseObject({ fast: z.looseObject({ cost: z.looseObject(rates).default({}) }).optional() }).optional() }).optional(),
   limit: z.looseObject({ context: z.int().optional(), output: z.int().optional() }).optional(),
 });
 
@@ -46,15 +47,18 @@ const names = [
   ['input', 'input'], ['output', 'output'], ['cache_read', 'cacheRead'], ['cache_write', 'cacheWrite5m'], ['reasoning', 'reasoning'], ['input_audio', 'inputAudio'], ['output_audio', 'outputAudio'],
 ] as const;
 
+const fastSuffix = ' served first';
+
 function ratesOf(listed: ListedRates, suffix = ''): Figures {
   return Object.fromEntries(names.flatMap(([theirs, ours]) => (listed[theirs] === undefined ? [] : [[ours + suffix, listed[theirs]]])));
 }
 
-function listedFigures({ cost = {}, limit = {} }: ListedModel): Figures {
+function listedFigures({ cost = {}, limit = {}, experimental }: ListedModel): Figures {
   const tiers = cost.tiers?.map((tier) => ratesOf(tier, ` above ${tier.tier.size}`)) ?? [];
   const long = cost.context_over_200k && tiers.length === 0 ? ratesOf(cost.context_over_200k, ' above 200000') : {};
+  const fast = ratesOf(experimental?.modes?.fast?.cost ?? {}, fastSuffix);
   const limits = { contextLength: limit.context, outputLimit: limit.output };
-  return Object.assign({}, ratesOf(cost), ...tiers, long, Object.fromEntries(Object.entries(limits).flatMap(([name, value]) => (value ? [[name, String(value)]] : []))));
+  return Object.assign({}, ratesOf(cost), ...tiers, long, fast, Object.fromEntries(Object.entries(limits).flatMap(([name, value]) => (value ? [[name, String(value)]] : []))));
 }
 
 function priceFigures(rates: object, suffix = ''): [string, string][] {
@@ -63,8 +67,8 @@ function priceFigures(rates: object, suffix = ''): [string, string][] {
 
 /** What our own catalogue says of a model. */
 export function figuresOf({ price, contextLength, outputLimit }: Model): Figures {
-  const { tiers = [], ...plain } = price ?? {};
-  return Object.fromEntries([...priceFigures(plain), ...tiers.flatMap(({ above, ...tier }) => priceFigures(tier, ` above ${above}`)), ['contextLength', String(contextLength)], ['outputLimit', String(outputLimit)]]);
+  const { tiers = [], fast = {}, ...plain } = price ?? {};
+  return Object.fromEntries([...priceFigures(plain), ...priceFigures(fast, fastSuffix), ...tiers.flatMap(({ above, ...tier }) => priceFigures(tier, ` above ${above}`)), ['contextLength', String(contextLength)], ['outputLimit', String(outputLimit)]]);
 }
 
 function pricedModels(listed: readonly ListedModel[]): Facts {

@@ -5,6 +5,7 @@
  */
 import { GatewayError, knownCount, type BlockKind, type CanonicalEvent, type ClientCall, type EventDecoder, type Model, type Opaque, type WireEvent } from '../../../core/index.ts';
 import { readVendorError } from '../../shared/openai-error.ts';
+import { servedFast } from '../../shared/served-fast.ts';
 import { Transcript } from '../../shared/transcript.ts';
 import { isObject, type Fields } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
@@ -18,7 +19,7 @@ import { soundType } from './sound.ts';
 import { ToolCalls } from './tool-calls.ts';
 import { offeredOtherwise, type AskedTool } from '../../shared/offered-tools.ts';
 import { fitName } from './tool-names.ts';
-import { decodeUsage } from './usage.ts';
+import { decodeUsage, usageIn } from './usage.ts';
 
 interface OpenBlock {
   readonly block: number;
@@ -42,7 +43,7 @@ interface Candidate {
 
 export class ReplyDecoder implements EventDecoder {
   readonly #call: ClientCall;
-  /** What thoughts are given in place of a seal. */
+  /** What thoughts are given in place of a seal; a client of this protocol sends them back as it got them. */
   readonly #unsealed: readonly Opaque[];
   /** Where a choice has what it says: a chunk's in its delta, a whole reply's in its message. */
   #said: 'delta' | 'message' = 'delta';
@@ -56,7 +57,6 @@ export class ReplyDecoder implements EventDecoder {
 
   constructor(call: ClientCall, model?: Model) {
     this.#call = call;
-    // A client of this protocol sends thoughts back as it got them.
     this.#unsealed = model && !(call instanceof ChatCall) ? unsealed(model) : [];
   }
 
@@ -90,14 +90,13 @@ export class ReplyDecoder implements EventDecoder {
 
   #take(chunk: unknown, isError: boolean): void {
     if (!isObject(chunk)) return this.#fail({ message: 'The provider sent an event that could not be read.' });
-    const { choices, usage } = chunk;
+    const [choices, usage] = [chunk['choices'], usageIn(chunk)];
     const error = chunk['error'] ?? (isError ? chunk : undefined);
     if (!this.#started && (error === undefined || error === null)) this.#start(chunk);
     if (Array.isArray(choices)) {
       for (const [position, choice] of choices.entries()) if (isObject(choice)) this.#choose(choice, position);
     }
-    if (isObject(usage)) this.#count(usage);
-    else if (isObject(chunk['x_groq']) && isObject(chunk['x_groq']['usage'])) this.#count(chunk['x_groq']['usage']);
+    if (usage) this.#count(usage, chunk);
     if (error !== undefined && error !== null) this.#fail(readVendorError({ error }));
   }
 
@@ -261,9 +260,9 @@ export class ReplyDecoder implements EventDecoder {
     }
   }
 
-  #count(usage: Fields): void {
+  #count(usage: Fields, { service_tier: tier }: Fields): void {
     const counted = decodeUsage(usage);
-    if (counted) this.#events.push({ type: 'usage', usage: counted });
+    if (counted) this.#events.push({ type: 'usage', usage: { ...counted, ...servedFast(tier, this.#call) } });
   }
 
   #finish(candidate: Candidate, raw: string): void {

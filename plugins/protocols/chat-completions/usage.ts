@@ -18,6 +18,12 @@ function outputOf(wire: Fields): number | undefined {
   return Math.max(completion, total - prompt);
 }
 
+/** Where a chunk has its counts: those of Groq stand in a field of its own. */
+export function usageIn({ usage, x_groq: groq }: Fields): Fields | undefined {
+  if (isObject(usage)) return usage;
+  return isObject(groq) && isObject(groq['usage']) ? groq['usage'] : undefined;
+}
+
 /** Undefined where nothing in it is a count. */
 export function decodeUsage(wire: Fields): Usage | undefined {
   const prompt = inside(wire, 'prompt_tokens_details');

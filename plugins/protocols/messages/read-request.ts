@@ -7,6 +7,7 @@ import { GatewayError } from '../../../core/index.ts';
 import type { CanonicalRequest, ClientCall, ClientHeaders, InputSize, Match, Preferences } from '../../../core/index.ts';
 import { holdsEnvelope } from '../../shared/envelope.ts';
 import { preferencesOf } from '../../shared/provider-object.ts';
+import { asksForFast } from '../../shared/served-fast.ts';
 import { badField, checkWire } from '../../shared/wire-check.ts';
 import { decodeRequest, isSearch } from './decode-request.ts';
 import { countWire, isFunctionTool, isKnownBlock, requestWire } from './wire.ts';
@@ -28,6 +29,7 @@ export class MessagesCall implements ClientCall {
   /** Whether the body holds a `provider` object, which no vendor is to see. */
   readonly namesProvider: boolean;
   readonly isCount: boolean;
+  readonly fast: boolean;
   /** Tokens of thinking the client asked for in so many words: always fewer than the output limit. */
   readonly budget: number | undefined;
   readonly #wire: WireRequest;
@@ -43,6 +45,7 @@ export class MessagesCall implements ClientCall {
     this.preferences = preferencesOf(wire.provider);
     this.namesProvider = wire.provider !== undefined;
     this.size = sizeOf(wire, text);
+    this.fast = asksForFast(wire['speed']);
     this.searches = wire.tools?.reduce((sum, tool) => sum + searchesOf(tool), 0) ?? 0;
     this.carriesState = holdsEnvelope(text) || hasUnsignedThoughts(wire) || isThoughtlessLoop(wire);
     this.#wire = wire;

@@ -5,6 +5,7 @@
  */
 import { GatewayError, type CanonicalEvent, type ClientCall, type EventDecoder, type Model, type WireEvent } from '../../../core/index.ts';
 import { readVendorError } from '../../shared/openai-error.ts';
+import { servedFast } from '../../shared/served-fast.ts';
 import { isObject, type Fields } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { decodeFinish } from './finish.ts';
@@ -54,6 +55,7 @@ const ownWords = new Set([
 ]);
 
 export class ReplyDecoder implements EventDecoder {
+  readonly #call: ClientCall;
   readonly #items: ReplyItems;
   #names: ToolNames | undefined;
   #events: CanonicalEvent[] = [];
@@ -61,6 +63,7 @@ export class ReplyDecoder implements EventDecoder {
   #over = false;
 
   constructor(call: ClientCall, model?: Model) {
+    this.#call = call;
     const names = (): ToolNames => (this.#names ??= new ToolNames(call.decode()));
     this.#items = new ReplyItems((event) => void this.#events.push(event), names, sealerOf(model?.id ?? ''));
   }
@@ -107,7 +110,7 @@ export class ReplyDecoder implements EventDecoder {
     }
     this.#items.close();
     const usage = decodeUsage(response);
-    if (usage) this.#events.push({ type: 'usage', usage });
+    if (usage) this.#events.push({ type: 'usage', usage: { ...usage, ...servedFast(response['service_tier'], this.#call) } });
     const reason = decodeFinish(response, this.#items);
     if (!reason) return this.#fail(response);
     this.#over = true;

@@ -6,6 +6,7 @@ import { GatewayError, type CanonicalRequest, type ClientCall, type InputSize, t
 import { base64Length } from '../../shared/data-url.ts';
 import { holdsEnvelope } from '../../shared/envelope.ts';
 import { preferencesOf } from '../../shared/provider-object.ts';
+import { asksForFast } from '../../shared/served-fast.ts';
 import { isObject, type Fields } from '../../shared/vendor-bag.ts';
 import { badField, checkWire } from '../../shared/wire-check.ts';
 import { nativeVendor } from './bag.ts';
@@ -32,6 +33,7 @@ export class ResponsesCall implements ClientCall {
   readonly usageWanted = true;
   readonly framing = 'events';
   readonly size: InputSize;
+  readonly fast: boolean;
   readonly searches: number;
   readonly preferences: Preferences;
   readonly carriesState: boolean;
@@ -47,6 +49,7 @@ export class ResponsesCall implements ClientCall {
     this.stream = wire.stream ?? false;
     this.outputLimit = wire.max_output_tokens ?? undefined;
     this.size = sizeOf(items, text);
+    this.fast = asksForFast(wire.service_tier);
     this.searches = read.tools?.some(({ tool }) => isSearch(tool)) ? (wire.max_tool_calls ?? Infinity) : 0;
     this.preferences = preferencesOf(wire.provider);
     this.carriesState = holdsEnvelope(text) || isSealedElsewhere(read) || items.some(isOurThought);

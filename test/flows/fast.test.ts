@@ -1,0 +1,111 @@
+/** Calls that a vendor serves before others, at rates of its own: reserved for where they ask for it, and charged as the vendor says it served them. */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
+import { messages } from '../../plugins/protocols/messages/index.ts';
+import { responses } from '../../plugins/protocols/responses/index.ts';
+import { balance } from '../../plugins/meters/balance/index.ts';
+import { preferences } from '../../plugins/routing/preferences.ts';
+import { bearer } from '../../plugins/auth/bearer.ts';
+import type { Store } from '../../plugins/meters/balance/store.ts';
+import { openBooks } from '../support/books.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
+import { station } from '../support/station.ts';
+
+const usual = { input: '1', output: '2' };
+const fast = { input: '10', output: '20' };
+
+/** What the vendor says next. */
+let says: { readonly type: string; readonly body: string };
+let vendor: ScriptedVendor;
+let gateway: TestGateway;
+let store: Store;
+let key: string;
+beforeAll(async () => {
+  vendor = await startScriptedVendor((response) => void response.writeHead(200, { 'content-type': says.type }).end(says.body));
+  const endpoints = { 'chat-completions': `${vendor.origin}/chat`, responses: `${vendor.origin}/responses`, messages: `${vendor.origin}/messages` };
+  const models = [{ price: { ...usual, fast } }, { id: 'house/one-price', price: usual }];
+  gateway = await startGateway({ plugins: [bearer(), chatCompletions(), responses(), messages(), station({ name: 'v', endpoints, models }), preferences(), balance()] });
+  ({ store, key } = await openBooks(gateway));
+  await gateway.verb('credit add', ['tester', '5']);
+});
+afterAll(async () => {
+  await store.close();
+  await gateway.close();
+  await vendor.close();
+});
+
+const json = (body: object): typeof says => ({ type: 'application/json', body: JSON.stringify(body) });
+const chat = (tier?: string): object => ({ id: 'c', object: 'chat.completion', created: 1, model: 'm', service_tier: tier, choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }], usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 } });
+const response = (tier?: string): object => ({ id: 'resp_1', object: 'response', created_at: 1, status: 'completed', model: 'm', service_tier: tier, output: [{ type: 'message', id: 'msg_1', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text: 'Hi', annotations: [] }] }], usage: { input_tokens: 3, output_tokens: 2, total_tokens: 5 } });
+const message = (speed?: string): object => ({ id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content: [{ type: 'text', text: 'Hi' }], stop_reason: 'end_turn', stop_sequence: null, usage: { input_tokens: 3, output_tokens: 2, speed } });
+
+const asked = [{ role: 'user', content: 'Hi' }];
+const families = {
+  'chat-completions': { path: '/v1/chat/completions', field: 'service_tier', word: 'priority', usual: 'default', body: { messages: asked, max_completion_tokens: 100 }, reply: chat },
+  responses: { path: '/v1/responses', field: 'service_tier', word: 'priority', usual: 'default', body: { input: 'Hi', max_output_tokens: 100 }, reply: response },
+  messages: { path: '/alpha/v1/messages', field: 'speed', word: 'fast', usual: 'standard', body: { messages: asked, max_tokens: 100 }, reply: message },
+} as const;
+const names = ['chat-completions', 'responses', 'messages'] as const;
+
+interface Booked {
+  readonly status: number;
+  readonly reserved: bigint;
+  readonly charged: bigint;
+}
+
+async function call(family: (typeof names)[number], fields: object, reply: typeof says): Promise<Booked> {
+  says = reply;
+  const { path, body } = families[family];
+  const sent = await fetch(gateway.url + path, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'anthropic-version': '2023-06-01' },
+    body: JSON.stringify({ model: 'house/model', ...body, ...fields }),
+  });
+  await sent.text();
+  const [reserve, end] = await store.entries({ call: sent.headers.get('x-request-id') ?? '', limit: 2 });
+  return { status: sent.status, reserved: reserve?.reserved ?? 0n, charged: end?.revenue ?? 0n };
+}
+
+/** Three tokens in and two out, in nano-USD. */
+const [slowCost, fastCost] = [7000n, 70_000n];
+
+it.each(names)('a call of %s that asks for it and is served so costs the rates of that', async (family) => {
+  const { field, word, reply } = families[family];
+  const plain = await call(family, {}, json(reply()));
+  const served = await call(family, { [field]: word }, json(reply(word)));
+  expect([plain.charged, served.charged]).toEqual([slowCost, fastCost]);
+  expect(served.reserved).toBeGreaterThan(plain.reserved * 9n);
+});
+
+it.each(names)('a call of %s that asks for it and is not served so costs what it always does', async (family) => {
+  const { field, word, usual: told, reply } = families[family];
+  expect(await call(family, { [field]: word }, json(reply(told)))).toMatchObject({ status: 200, charged: slowCost });
+});
+
+it.each(names)('a call of %s is taken to be served as it asked where nobody says otherwise', async (family) => {
+  const { field, word, reply } = families[family];
+  expect((await call(family, { [field]: word }, json(reply()))).charged).toBe(fastCost);
+});
+
+it.each(names)('a call of %s costs what it always does where its model has one price', async (family) => {
+  const { field, word, reply } = families[family];
+  expect((await call(family, { model: 'house/one-price', [field]: word }, json(reply(word)))).charged).toBe(slowCost);
+});
+
+it('a stream tells it with its usage', async () => {
+  const { model: _, ...whole } = { ...chat('priority'), model: 'm' };
+  const chunk = { ...whole, object: 'chat.completion.chunk', choices: [{ index: 0, delta: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }] };
+  const streamed = { type: 'text/event-stream', body: `data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n` };
+  expect((await call('chat-completions', { stream: true, service_tier: 'priority' }, streamed)).charged).toBe(fastCost);
+});
+
+it('a highest price that is below those rates leaves the model out', async () => {
+  const limited = { provider: { max_price: { prompt: '5', completion: '50' } } };
+  expect((await call('chat-completions', limited, json(chat()))).status).toBe(200);
+  expect((await call('chat-completions', { ...limited, service_tier: 'priority' }, json(chat('priority')))).status).toBe(404);
+});
+
+it('the books of all this are sound', async () => {
+  expect(await store.audit()).toMatchObject({ ok: true });
+});
