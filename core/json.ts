@@ -1,11 +1,13 @@
 /**
- * A client's body from bytes to a value, with what is no JSON refused and what could not be written again: invalid
- * UTF-8, and nesting deeper than a stack goes. A field said twice is refused where its text goes on (splice.ts).
+ * A client's body from bytes to a value, with what is no JSON refused, what could not be written again (invalid UTF-8,
+ * nesting deeper than a stack goes), and what nobody has to say. A field said twice is refused where its text goes on (splice.ts).
  */
 import { isUtf8 } from 'node:buffer';
 import { GatewayError } from './errors.ts';
 
 const deepest = 128;
+/** Fields in all: the longest conversations have a tenth of that, and each takes a while in which nobody else is served. */
+const mostFields = 250_000;
 
 /** A client's body as it is read: its bytes, their text, and what the text says. */
 export interface ReadBody {
@@ -27,7 +29,9 @@ export function parseJson(bytes: Buffer): ReadBody {
   if (!isContainer(value) || Array.isArray(value)) {
     throw new GatewayError('invalid_request', 'The body has to be a JSON object.');
   }
-  if (isDeeperThan(value, deepest)) throw new GatewayError('invalid_request', `The body is nested deeper than ${deepest} levels.`);
+  const fields = countFields(value, deepest);
+  if (fields === Infinity) throw new GatewayError('invalid_request', `The body is nested deeper than ${deepest} levels.`);
+  if (fields > mostFields) throw new GatewayError('invalid_request', `The body has more than ${mostFields} fields, which no conversation needs.`);
   return { bytes, text, value };
 }
 
@@ -35,13 +39,21 @@ function isContainer(value: unknown): value is Readonly<Record<string, unknown>>
   return typeof value === 'object' && value !== null;
 }
 
-/** Goes no deeper than the limit itself: the depth is the sender's choice, the stack is ours. Makes no array of an object's members, of which a long body has thousands. */
-function isDeeperThan(value: Readonly<Record<string, unknown>>, limit: number): boolean {
-  if (limit === 0) return true;
-  if (Array.isArray(value)) return value.some((child: unknown) => isContainer(child) && isDeeperThan(child, limit - 1));
+/**
+ * Infinite where it is deeper than the limit: the depth is the sender's choice, the stack is ours. Makes no array of an
+ * object's members, of which a long body has thousands.
+ */
+function countFields(value: Readonly<Record<string, unknown>>, limit: number): number {
+  if (limit === 0) return Infinity;
+  let fields = 0;
+  if (Array.isArray(value)) {
+    const children: readonly unknown[] = value;
+    for (const child of children) if (isContainer(child)) fields += countFields(child, limit - 1);
+    return fields;
+  }
   for (const name in value) {
     const child = value[name];
-    if (isContainer(child) && isDeeperThan(child, limit - 1)) return true;
+    fields += isContainer(child) ? 1 + countFields(child, limit - 1) : 1;
   }
-  return false;
+  return fields;
 }

@@ -8,7 +8,14 @@ it('gives the value, its very text and its very bytes', () => {
   expect(read.bytes).toBe(bytes);
 });
 
+const wide = (fields: number): Buffer => Buffer.from(JSON.stringify({ tools: [Object.fromEntries(Array.from({ length: fields - 1 }, (_, index) => [`f${index}`, 0]))] }));
+
+it('takes as many fields as a conversation can have', () => {
+  expect(parseJson(wide(250_000)).bytes.length).toBeGreaterThan(2_000_000);
+});
+
 it.each([
+  ['more fields than that', wide(250_001), 'more than 250000 fields'],
   ['invalid UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), 'UTF-8'],
   ['invalid JSON', Buffer.from('{"a":'), 'not valid JSON'],
   ['an empty body', Buffer.from(''), 'not valid JSON'],
