@@ -30,11 +30,14 @@ export async function refusedBy(protocol: Protocol, response: UpstreamResponse):
   return retryAfter === undefined ? error : new GatewayError(error.code, error.message, { ...error.details, retryAfter });
 }
 
+/** Seconds: nobody waits longer, and much larger numbers are written with an exponent, which the header does not know. */
+const longestWait = 365 * 24 * 3600;
+
 /** `retry-after` is a number of seconds or a date. */
 function secondsOf(told: unknown): number | undefined {
   if (typeof told !== 'string' || told === '') return undefined;
   const seconds = /^[\d.]+$/.test(told) ? Number(told) : (Date.parse(told) - Date.now()) / 1000;
-  return Number.isFinite(seconds) ? Math.max(0, Math.ceil(seconds)) : undefined;
+  return Number.isNaN(seconds) ? undefined : Math.min(Math.max(0, Math.ceil(seconds)), longestWait);
 }
 
 /** A request that is wrong is wrong everywhere; all else concerns this vendor, our key there, or its model. */

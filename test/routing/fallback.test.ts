@@ -166,6 +166,13 @@ describe('a refusal', () => {
     const response = await fetch(`${houses.faulty.url}${path}`, { method: 'POST', body: JSON.stringify(body) });
     expect([response.status, response.headers.get('retry-after'), await response.json()]).toMatchObject([429, '8', { error: { code: 'rate_limit_exceeded' } }]);
   });
+
+  it.each([['2.2', '3'], ['99999999999999999999999', '31536000'], ['soon', '5']])('that says "%s" of when to come again is told with %s seconds', async (said, told) => {
+    faulty.conduct((response) => void response.writeHead(429, { 'retry-after': said }).end('{"error":{"message":"no"}}'));
+    const body = { model: 'house/model', messages: [{ role: 'user', content: 'Hi' }], provider: { allow_fallbacks: false } };
+    const response = await fetch(`${houses.faulty.url}${path}`, { method: 'POST', body: JSON.stringify(body) });
+    expect([response.status, response.headers.get('retry-after')]).toEqual([429, told]);
+  });
 });
 
 describe('a connection that was kept, and is closed as it is used again', () => {
