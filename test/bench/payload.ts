@@ -75,6 +75,8 @@ function request(stream: boolean): string {
 export const path = '/v1/chat/completions';
 /** A model its vendor serves by this wire alone, so that a client of another has to be translated. */
 const translatedModel = 'deepseek/deepseek-v4-flash';
+/** The same, under the name by which it does not think: where it does, it wants its thoughts back with every call of a tool. */
+const thoughtlessModel = 'deepseek/deepseek-chat';
 const longBytes = 1_000_000;
 
 /** A conversation of that many bytes, with a tool called and answered in every other turn. */
@@ -94,7 +96,7 @@ function longRequest(): string {
     { role: 'assistant', content: last },
   ]);
   const { name, description, schema } = tool;
-  return JSON.stringify({ model: translatedModel, messages: [...messages, { role: 'user', content: 'And now?' }], tools: [{ type: 'function', function: { name, description, parameters: schema } }], max_tokens: 400 });
+  return JSON.stringify({ model: thoughtlessModel, messages: [...messages, { role: 'user', content: 'And now?' }], tools: [{ type: 'function', function: { name, description, parameters: schema } }], max_tokens: 400 });
 }
 
 function longTranslation(): string {
@@ -105,7 +107,7 @@ function longTranslation(): string {
     { role: 'assistant', content: last },
   ]);
   const { name, description, schema } = tool;
-  return JSON.stringify({ model: translatedModel, messages: [...messages, { role: 'user', content: 'And now?' }], tools: [{ name, description, input_schema: schema }], max_tokens: 400 });
+  return JSON.stringify({ model: thoughtlessModel, messages: [...messages, { role: 'user', content: 'And now?' }], tools: [{ name, description, input_schema: schema }], max_tokens: 400 });
 }
 
 /** What `request` asks, in the words of messages. */
