@@ -37,7 +37,6 @@ export class ChatCall implements ClientCall {
   /** Whether assistants' messages hold thoughts or pictures, for which OpenAI itself has no field on this wire, or an empty list of calls, which it refuses. */
   readonly #extended: boolean;
   readonly #thinksInContent: boolean;
-  readonly #thoughtless: boolean;
   readonly #wire: WireRequest;
   readonly #text: string;
   #request: CanonicalRequest | undefined;
@@ -57,14 +56,14 @@ export class ChatCall implements ClientCall {
     this.carriesState = holdsEnvelope(text);
     this.#extended = wire.messages.some(isExtended);
     this.#thinksInContent = wire.messages.some(({ role, content }) => role === 'assistant' && Array.isArray(content) && content.some(({ type }) => type === 'thinking'));
-    this.#thoughtless = lacksThoughts(wire.messages);
     this.#wire = wire;
     this.#text = text;
   }
 
   suits(model: Model): boolean {
     if (this.#extended && refusesExtensions(model)) return false;
-    if ((this.#thinksInContent && !takesThinkingParts(model)) || (this.#thoughtless && model.capabilities.thinkingMode)) return false;
+    if (this.#thinksInContent && !takesThinkingParts(model)) return false;
+    if (model.capabilities.thinkingMode && lacksThoughts(this.#wire.messages)) return false;
     return model.capabilities.callIds === 'any' || this.#wire.messages.flatMap(idsOf).every((id) => takesCallId(id, model.capabilities));
   }
 
