@@ -22,6 +22,10 @@ for (const flag of ['--no-opt', '--no-maglev']) setFlagsFromString(flag);
 // call then keeps the call's whole graph until a full collection, though it was over milliseconds later: 100 MB under load.
 setFlagsFromString('--no-allocation-site-pretenuring');
 
+// After eight seconds without work V8 would make the process small: it drops the shapes of objects that no call holds just
+// then, and with them the code it has made for calls, which the next ones take a quarter of a minute to get back.
+setFlagsFromString('--memory-reducer-delay-ms=60000');
+
 // A report that Node writes of a process that fails would hold its environment, and with it the vendors' keys.
 process.report.excludeEnv = true;
 
