@@ -49,11 +49,11 @@ class Collection {
   }
 }
 
-/** All rounds. The first is shorter, warms every target up under every load, and is thrown away. */
+/** All rounds. The first warms every target up under every load, and is thrown away: V8 makes code for calls in seconds, not at once. */
 async function measureAll(targets: readonly Target[], rounds: number, basis: Omit<Setting, 'noteOthers'>): Promise<Samples> {
   const collection = new Collection();
   const setting: Setting = { ...basis, noteOthers: (target, share) => collection.add(target, { others: share * 100 }) };
-  const warmUp: Setting = { ...basis, seconds: Math.min(2, basis.seconds), warn: () => undefined, noteOthers: () => undefined };
+  const warmUp: Setting = { ...basis, warn: () => undefined, noteOthers: () => undefined };
   const proxies = targets.filter(({ startups }) => startups.length);
   const memory = (figure: string): void => {
     for (const target of proxies) collection.add(target, { [figure]: memoryOf(target.pid) });
