@@ -170,3 +170,9 @@ it('none of these cost anything, and each reservation has ended', async () => {
   expect(await store.audit()).toMatchObject({ ok: true, pending: 0, findings: [] });
   expect(await store.usage({ by: ['account'] })).toMatchObject([{ account: 'tester', calls }]);
 });
+
+it('a key whose time is over is refused where its balance is asked for, in the words of that address', async () => {
+  const { secret } = await newKey({ expires: Date.UTC(2026, 0, 1) });
+  const reply = await fetch(`${gateway.url}/v1/user/balance`, { headers: { authorization: `Bearer ${secret}` } });
+  expect([reply.status, await reply.json()]).toEqual([401, { error: 'unauthenticated', is_active: false }]);
+});

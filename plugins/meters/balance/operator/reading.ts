@@ -14,6 +14,9 @@ export const reference = z.string().min(1).max(200);
 /** A date, which is its first moment in UTC, or a moment with its offset; kept as milliseconds since the epoch. */
 export const moment = z.union([z.iso.date(), z.iso.datetime({ offset: true })], 'a time is written 2027-01-31 or 2027-01-31T09:30:00Z').transform((text) => Date.parse(text));
 
+/** From when on a key is refused: one that is refused from the start was never meant. */
+const expiry = moment.refine((time) => time > Date.now(), 'that time is over (a day is meant from its first moment on, in UTC); name one to come, or disable the key');
+
 /** A model's id, or the beginning of ids with a star behind it. */
 const modelPattern = z.string().regex(/^[\w.-]+\/[^\s*]*\*?$/, 'a model is named <owner>/<name>, or <owner>/* for all of an owner');
 
@@ -21,7 +24,7 @@ const modelPattern = z.string().regex(/^[\w.-]+\/[^\s*]*\*?$/, 'a model is named
 export const limits = z.strictObject({
   spendCap: amount.nullable().optional(),
   models: z.array(modelPattern).min(1).max(200).nullable().optional(),
-  expires: moment.nullable().optional(),
+  expires: expiry.nullable().optional(),
   callsPerMinute: z.int('it has to be a whole number of calls').min(1).max(1_000_000).nullable().optional(),
 });
 
