@@ -28,6 +28,7 @@ export interface Core {
   readonly routes: Registry<Route>;
   /** Of each route, the plugin that added it. */
   readonly families: WeakMap<Route, string>;
+  readonly addresses: readonly ClientAddress[];
   readonly commands: Registry<Command>;
   readonly readiness: Registry<Readiness>;
   readonly guards: Registry<Guard>;
@@ -56,7 +57,6 @@ export interface Gateway extends Core {
   /** What plugins have to tell whoever starts the gateway, and calls to paste. */
   readonly notes: readonly string[];
   readonly examples: readonly string[];
-  readonly addresses: readonly ClientAddress[];
   readonly providers: Registry<Provider>;
   readonly keyrings: Registry<Keyring>;
   /** Plugins that do nothing, each with what would switch it on. */
@@ -125,6 +125,7 @@ export function createGateway(config: Config, logger: Logger): Gateway {
 
   const core: Core = {
     hooks, protocols, routes, families: new WeakMap(), commands, readiness, guards, catalog, logger, targetsFor,
+    addresses: told.addresses,
     calls: new Calls(),
     bodies: new Bodies(config.server),
     uploadFolder: join(config.dataFolder, 'uploads'),

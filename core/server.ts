@@ -18,7 +18,7 @@ import { parseJson, type ReadBody } from './json.ts';
 import { closeListener, listen, urlOf, type Address } from './listener.ts';
 import { walk } from './pipeline.ts';
 import type { Route, RouteReply } from './plugin.ts';
-import type { Match, Operation, Protocol } from './protocol.ts';
+import type { ErrorReply, Match, Operation, Protocol } from './protocol.ts';
 import { Reply } from './reply.ts';
 import { headersNaming, timeOrderedId } from './request-id.ts';
 import { PageRequest, routeRequest, withBody } from './route-request.ts';
@@ -65,9 +65,11 @@ function answerOf(core: Core, audience: Audience): ReturnType<Koa['callback']> {
   const router = routesOf(core, audience, pages);
   app.use(router.routes());
   app.use((context) => {
-    context.status = 404;
-    context.set(headersNaming(timeOrderedId()));
-    context.body = neutralError(new GatewayError('not_found', `There is nothing at ${context.method} ${context.path}.`));
+    const id = timeOrderedId();
+    const { status, body } = strayReply(core, context, id);
+    context.status = status;
+    context.set(headersNaming(id));
+    context.body = body;
   });
   const answer = app.callback();
   return async (request, response) => {
@@ -268,7 +270,10 @@ async function answerCaller(core: Core, route: Route, context: Koa.Context, para
   return route.handle(await routeRequest(context, params), principal);
 }
 
-/** For an address that belongs to no protocol there are no client's words to use. */
-function neutralError(error: GatewayError): unknown {
-  return { error: { message: error.message, type: 'invalid_request_error', param: null, code: error.code } };
+/** Where nothing is: in the words of the family whose clients' base address is the nearest above; for what is below none there are no client's words to use. */
+function strayReply({ addresses, protocols }: Core, { method, path }: Koa.Context, id: string): ErrorReply {
+  const error = new GatewayError('not_found', `There is nothing at ${method} ${path}.`);
+  const [base] = addresses.filter((address) => path.startsWith(`${address.path}/`)).toSorted((one, other) => other.path.length - one.path.length);
+  const family = base && protocols.find(base.protocol);
+  return family?.client.encodeError(error, id) ?? { status: error.status, body: { error: { message: error.message, type: 'invalid_request_error', param: null, code: error.code } } };
 }

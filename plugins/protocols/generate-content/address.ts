@@ -3,8 +3,7 @@
  * SDKs differ in details (some leave `models/` out, some ask for `v1`), and a model's name may hold slashes and
  * colons, so it goes up to the last colon.
  */
-import { GatewayError, toGatewayError, type Match, type Route } from '../../../core/index.ts';
-import { encodeError } from './errors.ts';
+import type { Match } from '../../../core/index.ts';
 
 const methods: Readonly<Record<string, Pick<Match, 'operation' | 'stream'>>> = {
   generateContent: { operation: 'generate', stream: false },
@@ -13,21 +12,6 @@ const methods: Readonly<Record<string, Pick<Match, 'operation' | 'stream'>>> = {
 };
 
 const below = /^\/(?:v1beta|v1)\/(?:models\/)?(.+):(\w+)$/s;
-
-/** What answers in Google's words where an address is none of this protocol's: a method nobody serves here. */
-export function strayRoutes(mount: string): Route[] {
-  return ['v1beta', 'v1'].map((version) => ({
-    name: `generate-stray-${version}`,
-    method: 'POST',
-    path: `${mount}/${version}/*rest`,
-    access: 'public',
-    openapi: false,
-    errors: (error) => encodeError(toGatewayError(error)),
-    handle: async ({ params: { rest = '' } }) => {
-      throw new GatewayError('not_found', `There is nothing at "${rest.slice(0, 200)}": the methods of a model here are ${Object.keys(methods).join(', ')}.`);
-    },
-  }));
-}
 
 /** A stream is an array of JSON unless events are asked for. */
 function framingOf(query: string | undefined): 'events' | 'array' {

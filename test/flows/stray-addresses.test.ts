@@ -1,0 +1,56 @@
+/** An address where nothing is answers in the words of the family below whose base address it stands, whatever is sent there. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
+import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
+import { messages } from '../../plugins/protocols/messages/index.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+
+let gateway: TestGateway;
+let rooted: TestGateway;
+beforeAll(async () => {
+  gateway = await startGateway({ plugins: [chatCompletions(), messages(), generateContent()] });
+  rooted = await startGateway({ plugins: [messages({ mount: '' }), chatCompletions(), generateContent({ mount: '/beta/deeper' })] });
+});
+afterAll(async () => {
+  await gateway.close();
+  await rooted.close();
+});
+
+/** What each family says, of an address that its message names. */
+const words: Readonly<Record<string, (at: string) => object>> = {
+  openai: (at) => ({ error: { message: expect.stringContaining(at), type: 'invalid_request_error', param: null, code: 'not_found' } }),
+  anthropic: (at) => ({ type: 'error', error: { type: 'not_found_error', message: expect.stringContaining(at) }, request_id: expect.any(String) }),
+  google: (at) => ({ error: { code: 404, status: 'NOT_FOUND', message: expect.stringContaining(at), details: expect.any(Array) } }),
+};
+
+async function told({ url }: TestGateway, path: string, init: RequestInit): Promise<unknown> {
+  const response = await fetch(url + path, init);
+  return [response.status, await response.json()];
+}
+
+const model = '/beta/v1beta/models/demo/echo';
+
+describe('an address below', () => {
+  it.each([
+    ['/alpha/v1/complete', 'anthropic'],
+    ['/alpha/', 'anthropic'],
+    [`${model}:embedContent`, 'google'],
+    [model, 'google'],
+    ['/beta/v1beta/files', 'google'],
+    ['/beta/upload', 'google'],
+    ['/v1/embeddings', 'openai'],
+    ['/alphabet/v1/messages', 'openai'],
+    ['/nowhere', 'openai'],
+  ])('%s is told of by %s', async (path, family) => {
+    const expected = [404, words[family]?.(`POST ${path}`)];
+    expect(await told(gateway, path, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' })).toEqual(expected);
+    expect(await told(gateway, path, { method: 'POST', body: 'a text' })).toEqual(expected);
+    expect(await told(gateway, path, { method: 'POST' })).toEqual(expected);
+  });
+
+  it('several base addresses is told of by the family of the nearest', async () => {
+    expect(await told(rooted, '/nowhere', {})).toEqual([404, words['anthropic']?.('GET /nowhere')]);
+    expect(await told(rooted, '/v1/nowhere', {})).toEqual([404, words['openai']?.('GET /v1/nowhere')]);
+    expect(await told(rooted, '/beta/deeper/nowhere', {})).toEqual([404, words['google']?.('GET /beta/deeper/nowhere')]);
+  });
+});
