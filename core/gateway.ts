@@ -10,7 +10,7 @@ import { createDispatcher } from './dispatch.ts';
 import type { Examination } from './examination.ts';
 import { createHooks, type CoreHooks } from './hooks.ts';
 import { metrics, scrape } from './metrics.ts';
-import { namingPlugin, reasonOf, type ClientAddress, type Command, type Guard, type Host, type Keyring, type Plugin, type Readiness, type Route } from './plugin.ts';
+import { namingPlugin, reasonOf, type ClientAddress, type Command, type Credential, type Guard, type Host, type Keyring, type Plugin, type Readiness, type Route } from './plugin.ts';
 import type { Protocol } from './protocol.ts';
 import type { Provider } from './provider.ts';
 import { Registry } from './registry.ts';
@@ -26,8 +26,7 @@ export interface Core {
   readonly hooks: CoreHooks;
   readonly protocols: Registry<Protocol>;
   readonly routes: Registry<Route>;
-  /** Of each route, the plugin that added it. */
-  readonly families: WeakMap<Route, string>;
+  readonly familyOf: Host['familyOf'];
   readonly addresses: readonly ClientAddress[];
   readonly commands: Registry<Command>;
   readonly readiness: Registry<Readiness>;
@@ -93,7 +92,7 @@ function tellers({ notes, examples, addresses, off, files }: Told, plugin: strin
 }
 
 /** The routes as one plugin sees them: what it adds is of its family. */
-function routesFor(plugin: string, { routes, families }: Pick<Core, 'routes' | 'families'>): Host['routes'] {
+function routesFor(plugin: string, routes: Registry<Route>, families: WeakMap<Route, string>): Host['routes'] {
   return {
     add(route) {
       routes.add(route);
@@ -111,7 +110,9 @@ export function createGateway(config: Config, logger: Logger): Gateway {
   const protocols = new Registry<Protocol>('protocol');
   const providers = new Registry<Provider>('provider');
   const keyrings = new Registry<Keyring>('keyring');
+  const credentials = new Registry<Credential>('credential');
   const routes = new Registry<Route>('route');
+  const families = new WeakMap<Route, string>();
   const commands = new Registry<Command>('command');
   const readiness = new Registry<Readiness>('readiness check');
   const guards = new Registry<Guard>('guard');
@@ -124,7 +125,8 @@ export function createGateway(config: Config, logger: Logger): Gateway {
   const targetsFor = targetFinder(catalog, protocols);
 
   const core: Core = {
-    hooks, protocols, routes, families: new WeakMap(), commands, readiness, guards, catalog, logger, targetsFor,
+    hooks, protocols, routes, commands, readiness, guards, catalog, logger, targetsFor,
+    familyOf: (route) => families.get(route) ?? route.name,
     addresses: told.addresses,
     calls: new Calls(),
     bodies: new Bodies(config.server),
@@ -151,7 +153,7 @@ export function createGateway(config: Config, logger: Logger): Gateway {
     const pluginLogger = logger.child({ plugin: plugin.name });
     const host: Host = {
       hooks: tappable(hooks, pluginLogger),
-      plugins, protocols, providers, keyrings, routes: routesFor(plugin.name, core), commands, readiness, guards, examinations, catalog, metrics, scrape, workers,
+      plugins, protocols, providers, keyrings, credentials, routes: routesFor(plugin.name, routes, families), familyOf: core.familyOf, commands, readiness, guards, examinations, catalog, metrics, scrape, workers,
       running: core.calls,
       logger: pluginLogger,
       dataFolder: config.dataFolder,

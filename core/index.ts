@@ -1,6 +1,6 @@
 /** What a plugin may import; nothing else in core is public. */
 export { definePlugin, PluginError, pluginInterface } from './plugin.ts';
-export type { ClientAddress, Command, CommandOption, CommandResult, Guard, Host, Keyring, Plugin, PluginFactory, Readiness, Route, RouteReply, RouteRequest, Supervisor, Workers } from './plugin.ts';
+export type { ClientAddress, Command, CommandOption, CommandResult, Credential, Guard, Host, Keyring, Plugin, PluginFactory, Readiness, Route, RouteReply, RouteRequest, Supervisor, Workers } from './plugin.ts';
 export { examineVendor } from './examination.ts';
 export type { Examination, Finding, Probe } from './examination.ts';
 export { fromEnvironment } from './environment.ts';

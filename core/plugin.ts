@@ -82,6 +82,15 @@ export interface Keyring {
   verify(secret: string): Promise<Principal | undefined>;
 }
 
+/** How clients may show who they are, for whoever describes the gateway; who is let in is decided by taps on `authenticate`. */
+export interface Credential {
+  readonly name: string;
+  /** The families that take it; all of them where absent. */
+  readonly families?: readonly string[] | undefined;
+  /** The places it is looked for in, of which any will do: OpenAPI's security schemes by their names. */
+  readonly openapi: Readonly<Record<string, Readonly<Record<string, string>>>>;
+}
+
 /** Something without which the gateway should get no calls: `/readyz` is red while any has a fault. */
 export interface Readiness {
   readonly name: string;
@@ -142,7 +151,10 @@ export interface Host {
   readonly protocols: Registry<Protocol>;
   readonly providers: Registry<Provider>;
   readonly keyrings: Registry<Keyring>;
+  readonly credentials: Registry<Credential>;
   readonly routes: Pick<Registry<Route>, 'add' | 'find' | 'get' | 'all'>;
+  /** What a route is known as to those who authenticate its callers, as calls are by their protocol: the plugin that added it. */
+  familyOf(route: Route): string;
   readonly commands: Registry<Command>;
   readonly readiness: Registry<Readiness>;
   readonly guards: Registry<Guard>;
@@ -170,7 +182,7 @@ export interface Host {
   tell(line: string): void;
   /** Says that the plugin does nothing, and what would switch it on: `set OPENAI_API_KEY`. */
   off(remedy: string): void;
-  /** Names the base address of a protocol's clients, which whoever starts the gateway is shown. */
+  /** Names the base address of a protocol's clients, which whoever starts the gateway is shown; where nothing is below it, the protocol tells them. */
   address(address: ClientAddress): void;
   /** Adds a call to paste, shown after all that is told; `{url}` in it becomes the gateway's address. */
   example(line: string): void;

@@ -14,7 +14,9 @@ function passwordIn(authorization = ''): string | undefined {
 export const basic = definePlugin({
   name: 'basic',
   options: z.strictObject({}),
-  apply({ hooks, keyrings }) {
+  apply({ hooks, keyrings, credentials }) {
+    // For /openapi.json, where clients read how to show their keys.
+    credentials.add({ name: 'basic', openapi: { basic: { type: 'http', scheme: 'basic' } } });
     hooks.authenticate.tapPromise('basic', async ({ headers }) => {
       const secret = passwordIn(headers.authorization);
       // Undefined: not a credential of this scheme, let another look. From here on it is ours, and may be bad.

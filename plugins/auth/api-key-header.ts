@@ -4,20 +4,22 @@
  */
 import { z } from 'zod';
 import { definePlugin } from '../../core/index.ts';
-import { principalOf } from '../shared/credential.ts';
-
-const options = z.strictObject({
-  /** The protocols, and plugins with routes, that take this credential. */
-  families: z.array(z.string()).min(1).default(['messages']),
-});
+import { familiesSchema, takeCredential } from '../shared/credential.ts';
 
 export const apiKeyHeader = definePlugin({
   name: 'api-key-header',
-  options,
+  options: z.strictObject({ families: familiesSchema }),
   apply(host, { families }) {
-    host.hooks.authenticate.tapPromise({ name: 'api-key-header', before: 'bearer' }, async ({ family, headers }) => {
-      const secret = families.includes(family) ? headers['x-api-key'] : undefined;
-      return typeof secret === 'string' && secret ? principalOf(host, secret) : undefined;
+    takeCredential(host, {
+      name: 'api-key-header',
+      before: 'bearer',
+      named: families,
+      usual: ['messages'],
+      openapi: { 'x-api-key': { type: 'apiKey', in: 'header', name: 'x-api-key' } },
+      secretIn({ headers }) {
+        const secret = headers['x-api-key'];
+        return typeof secret === 'string' ? secret : undefined;
+      },
     });
   },
 });

@@ -4,12 +4,7 @@
  */
 import { z } from 'zod';
 import { definePlugin, type Received } from '../../core/index.ts';
-import { principalOf } from '../shared/credential.ts';
-
-const options = z.strictObject({
-  /** The protocols, and plugins with routes, that take this credential. */
-  families: z.array(z.string()).min(1).default(['generate-content']),
-});
+import { familiesSchema, takeCredential } from '../shared/credential.ts';
 
 function secretIn({ headers, query }: Received): string | undefined {
   const places = [headers['x-partner-api-key'], headers['x-goog-api-key'], query.get('key')];
@@ -18,11 +13,19 @@ function secretIn({ headers, query }: Received): string | undefined {
 
 export const googleApiKey = definePlugin({
   name: 'google-api-key',
-  options,
+  options: z.strictObject({ families: familiesSchema }),
   apply(host, { families }) {
-    host.hooks.authenticate.tapPromise({ name: 'google-api-key', before: 'bearer' }, async (received) => {
-      const secret = families.includes(received.family) ? secretIn(received) : undefined;
-      return secret === undefined ? undefined : principalOf(host, secret);
+    takeCredential(host, {
+      name: 'google-api-key',
+      before: 'bearer',
+      named: families,
+      usual: ['generate-content'],
+      openapi: {
+        'x-goog-api-key': { type: 'apiKey', in: 'header', name: 'x-goog-api-key' },
+        'x-partner-api-key': { type: 'apiKey', in: 'header', name: 'x-partner-api-key' },
+        key: { type: 'apiKey', in: 'query', name: 'key' },
+      },
+      secretIn,
     });
   },
 });

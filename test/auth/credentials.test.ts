@@ -5,6 +5,7 @@ import { bearer } from '../../plugins/auth/bearer.ts';
 import { googleApiKey } from '../../plugins/auth/google-api-key.ts';
 import { received } from '../support/exchange.ts';
 import { hostWith } from '../support/host.ts';
+import { plainProtocol } from '../support/plain-protocol.ts';
 
 function keyring(name: string, keys: Record<string, string>, asked: string[] = []): Keyring {
   return {
@@ -46,6 +47,28 @@ describe('bearer', () => {
 
   it('refuses a family list that is empty, naming plugin and option', () => {
     expect(() => bearer({ families: [] })).toThrow(/plugin "bearer".*"families"/);
+  });
+});
+
+describe('families', () => {
+  const page = { method: 'GET', path: '/page', errors: () => ({ status: 500, body: {} }), handle: async () => ({ status: 200, body: {} }) } as const;
+
+  /** A host with a protocol, a page for holders of keys and one for all. */
+  function house(plugin: Plugin): ReturnType<typeof hostWith> {
+    const host = hostWith([plugin]);
+    host.protocols.add(plainProtocol);
+    host.routes.add({ ...page, name: 'account', access: 'user' });
+    host.routes.add({ ...page, name: 'news', access: 'public' });
+    return host;
+  }
+
+  it.each([['bearer', bearer], ['api-key-header', apiKeyHeader], ['google-api-key', googleApiKey]])('of %s that are not there keep the gateway from starting, and are told with those that are', async (name, factory) => {
+    const start = (families?: string[]): Promise<void> => house(factory({ families })).calls.ready.promise();
+    await expect(start(['plain', 'typo'])).rejects.toThrow(`plugin "${name}": option "families": there is no "typo"; there are: plain, account`);
+    await expect(start(['news'])).rejects.toThrow('there is no "news"');
+    await expect(start(['plain', 'account'])).resolves.toBeUndefined();
+    // What it takes unless it is told otherwise may be there or not.
+    await expect(start()).resolves.toBeUndefined();
   });
 });
 

@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { Registry as MetricsRegistry } from 'prom-client';
 import { Catalog } from '../../core/catalog.ts';
 import { createHooks, type CoreHooks } from '../../core/hooks.ts';
-import type { Command, Examination, Guard, Host, Keyring, Plugin, Readiness, Route, Workers } from '../../core/index.ts';
+import type { Command, Credential, Examination, Guard, Host, Keyring, Plugin, Readiness, Route, Workers } from '../../core/index.ts';
 import type { Protocol } from '../../core/protocol.ts';
 import type { Provider } from '../../core/provider.ts';
 import { Registry } from '../../core/registry.ts';
@@ -33,7 +33,9 @@ export function hostWith(plugins: readonly Plugin[], metrics = new MetricsRegist
     protocols: new Registry<Protocol>('protocol'),
     providers: new Registry<Provider>('provider'),
     keyrings: new Registry<Keyring>('keyring'),
+    credentials: new Registry<Credential>('credential'),
     routes: new Registry<Route>('route'),
+    familyOf: ({ name }) => name,
     commands: new Registry<Command>('command'),
     readiness: new Registry<Readiness>('readiness check'),
     guards: new Registry<Guard>('guard'),
