@@ -8,9 +8,6 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { definePlugin, type Host } from '../../core/index.ts';
-import { ask } from '../../examples/protocol.ts';
-import { prices } from '../../examples/route.ts';
-import { openapi } from '../../plugins/operations/openapi.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { z } from 'zod';
 
@@ -243,47 +240,5 @@ describe('what is sent and answered is as it says', () => {
       const response = await fetch(`${door}${path}`, { method: 'POST', headers, body: JSON.stringify(order) });
       expect([path, response.status, faults(replySchema(path, 'POST', status, 'application/json'), await response.json())]).toEqual([path, status, []]);
     }
-  });
-});
-
-describe("plugins of other people's", () => {
-  const silent = definePlugin({
-    name: 'silent',
-    options: z.strictObject({}),
-    apply: ({ routes }) => routes.add({ name: 'silent', method: 'DELETE', path: '/silent/:one', access: 'user', errors: () => ({ status: 500, body: '' }), handle: async () => ({ status: 204, body: '' }) }),
-  });
-  /** Two routes that mean different things by one name. */
-  const clash = definePlugin({
-    name: 'clash',
-    options: z.strictObject({}),
-    apply({ routes }) {
-      const titled = (schema: z.ZodType) => ({ 200: { 'application/json': schema.meta({ title: 'Thing' }) } });
-      const shared = { method: 'GET', access: 'public', errors: () => ({ status: 500, body: '' }), handle: async () => ({ status: 200, body: '' }) } as const;
-      for (const [name, schema] of [['one', z.string()], ['two', z.number()]] as const) {
-        routes.add({ ...shared, name, path: `/${name}`, openapi: async () => ({ summary: name, replies: titled(schema), error: z.unknown() }) });
-      }
-    },
-  });
-
-  async function told(...plugins: Parameters<typeof startGateway>[0]['plugins']): Promise<string> {
-    const own = await startGateway({ plugins: [openapi(), ...plugins] });
-    const text = await (await fetch(`${own.url}/openapi.json`)).text();
-    await own.close();
-    return text;
-  }
-
-  it('are told of as they describe themselves, and by their address where they do not', async () => {
-    const text = await told(ask(), prices(), silent());
-    const found = documentSchema.parse(JSON.parse(text));
-    expect((await new Validator().validate(JSON.parse(text))).valid).toBe(true);
-    expect(found.paths['/ask']?.['post']?.requestBody?.content['application/json']?.schema).toMatchObject({ required: ['model', 'ask'], additionalProperties: false });
-    expect(found.paths['/prices.csv']?.['get']?.parameters).toMatchObject([{ name: 'owner', in: 'query', required: false }]);
-    expect(found.paths['/silent/{one}']?.['delete']?.parameters).toMatchObject([{ name: 'one', in: 'path', required: true }]);
-  });
-
-  it('are told apart where they mean different things by one name', async () => {
-    const { paths } = documentSchema.parse(JSON.parse(await told(clash())));
-    const schemas = ['/one', '/two'].map((path) => paths[path]?.['get']?.responses['200']?.content?.['application/json']?.schema);
-    expect(schemas).toEqual([{ $ref: '#/components/schemas/Thing' }, { type: 'number', title: 'Thing' }]);
   });
 });

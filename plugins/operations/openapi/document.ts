@@ -128,7 +128,7 @@ async function describeRoute(schemas: Schemas, host: Host, route: Route): Promis
     item: {
       ...describe(schemas, name, path, description),
       tags: [tags[access]],
-      security: access === 'public' ? [] : credentialsFor(host, name),
+      security: access === 'public' ? [] : credentialsFor(host, host.familyOf(route)),
       ...(access === 'operator' ? { servers: operatorsDoor } : {}),
     },
   };

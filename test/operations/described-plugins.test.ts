@@ -1,0 +1,78 @@
+/** What the description of the gateway makes of plugins it does not know: of what they state and what they do not. */
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { describe, expect, it } from 'vitest';
+import { definePlugin, type Plugin, type Route } from '../../core/index.ts';
+import { basic } from '../../examples/auth.ts';
+import { ask } from '../../examples/protocol.ts';
+import { prices } from '../../examples/route.ts';
+import { apiKeyHeader } from '../../plugins/auth/api-key-header.ts';
+import { bearer } from '../../plugins/auth/bearer.ts';
+import { calls } from '../../plugins/operations/calls.ts';
+import { openapi } from '../../plugins/operations/openapi.ts';
+import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
+import { startGateway } from '../support/gateway.ts';
+import { z } from 'zod';
+
+const operation = z.object({
+  security: z.array(z.record(z.string(), z.unknown())),
+  parameters: z.array(z.looseObject({})),
+  requestBody: z.object({ content: z.record(z.string(), z.object({ schema: z.unknown() })) }).optional(),
+  responses: z.record(z.string(), z.object({ content: z.record(z.string(), z.object({ schema: z.unknown() })).optional() })),
+});
+const documentSchema = z.object({ paths: z.record(z.string(), z.record(z.string(), operation)), components: z.object({ securitySchemes: z.record(z.string(), z.unknown()) }) });
+
+interface Told {
+  readonly document: z.output<typeof documentSchema>;
+  readonly valid: boolean;
+  readonly log: readonly string[];
+}
+
+async function told(...plugins: readonly Plugin[]): Promise<Told> {
+  const gateway = await startGateway({ plugins: [openapi(), ...plugins] });
+  const body: unknown = await (await fetch(`${gateway.url}/openapi.json`)).json();
+  await gateway.close();
+  return { document: documentSchema.parse(body), valid: (await new Validator().validate(JSON.parse(JSON.stringify(body)))).valid, log: gateway.log };
+}
+
+/** A plugin of these routes, which answer nothing. */
+function pages(...routes: readonly Partial<Route>[]): Plugin {
+  return definePlugin({
+    name: 'pages',
+    options: z.strictObject({}),
+    apply(host) {
+      for (const { name = 'page', method = 'GET', path = `/${name}`, openapi: stated } of routes) {
+        host.routes.add({ name, method, path, access: 'public', errors: () => ({ status: 500, body: '' }), handle: async () => ({ status: 200, body: '' }), ...(stated ? { openapi: stated } : {}) });
+      }
+    },
+  })();
+}
+
+describe("plugins of other people's", () => {
+  it('are told of as they describe themselves, and by their address where they do not', async () => {
+    const { document: { paths }, valid } = await told(ask(), prices(), pages({ name: 'silent', method: 'DELETE', path: '/silent/:one' }));
+    expect(valid).toBe(true);
+    expect(paths['/ask']?.['post']?.requestBody?.content['application/json']?.schema).toMatchObject({ required: ['model', 'ask'], additionalProperties: false });
+    expect(paths['/prices.csv']?.['get']?.parameters).toMatchObject([{ name: 'owner', in: 'query', required: false }]);
+    expect(paths['/silent/{one}']?.['delete']?.parameters).toMatchObject([{ name: 'one', in: 'path', required: true }]);
+  });
+
+  it('are told apart where they mean different things by one name', async () => {
+    const titled = (name: string, schema: z.ZodType): Partial<Route> => {
+      const replies = { 200: { 'application/json': schema.meta({ title: 'Thing' }) } };
+      return { name, openapi: async () => ({ summary: name, replies, error: z.unknown() }) };
+    };
+    const { document: { paths } } = await told(pages(titled('one', z.string()), titled('two', z.number())));
+    const schemas = ['/one', '/two'].map((path) => paths[path]?.['get']?.responses['200']?.content?.['application/json']?.schema);
+    expect(schemas).toEqual([{ $ref: '#/components/schemas/Thing' }, { type: 'number', title: 'Thing' }]);
+  });
+
+  it('are told of with the credentials that are taken there, whoever reads them', async () => {
+    const { document: { paths, components }, valid } = await told(ask(), chatCompletions(), calls(), bearer({ families: ['calls'] }), apiKeyHeader({ families: ['chat-completions'] }), basic());
+    const securityOf = (path: string, method: string): string[] => paths[path]?.[method]?.security.flatMap((each) => Object.keys(each)) ?? [];
+    expect(valid).toBe(true);
+    expect(securityOf('/v1/calls/{id}', 'get')).toEqual(['bearer', 'basic']);
+    expect(securityOf('/v1/chat/completions', 'post')).toEqual(['x-api-key', 'basic']);
+    expect(securityOf('/ask', 'post')).toEqual(['basic']);
+    expect(components.securitySchemes).toEqual({ bearer: { type: 'http', scheme: 'bearer' }, 'x-api-key': { type: 'apiKey', in: 'header', name: 'x-api-key' }, basic: { type: 'http', scheme: 'basic' } });
+  });
+});
