@@ -1,4 +1,4 @@
-/** What the description of the gateway makes of plugins it does not know: of what they state and what they do not. */
+/** What the description of the gateway makes of plugins it does not know: of what they state, of what they do not, and of what they fail at. */
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, it } from 'vitest';
 import { definePlugin, type Plugin, type Route } from '../../core/index.ts';
@@ -9,7 +9,7 @@ import { apiKeyHeader } from '../../plugins/auth/api-key-header.ts';
 import { bearer } from '../../plugins/auth/bearer.ts';
 import { calls } from '../../plugins/operations/calls.ts';
 import { openapi } from '../../plugins/operations/openapi.ts';
-import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
+import { chatCompletions, protocol as chat } from '../../plugins/protocols/chat-completions/index.ts';
 import { startGateway } from '../support/gateway.ts';
 import { z } from 'zod';
 
@@ -74,5 +74,15 @@ describe("plugins of other people's", () => {
     expect(securityOf('/v1/chat/completions', 'post')).toEqual(['x-api-key', 'basic']);
     expect(securityOf('/ask', 'post')).toEqual(['basic']);
     expect(components.securitySchemes).toEqual({ bearer: { type: 'http', scheme: 'bearer' }, 'x-api-key': { type: 'apiKey', in: 'header', name: 'x-api-key' }, basic: { type: 'http', scheme: 'basic' } });
+  });
+
+  it('are left out where they fail to describe themselves, alone and not in silence', async () => {
+    const fails = (name: string): Promise<never> => Promise.reject(new Error(`${name} is in no state to say`));
+    const other = definePlugin({ name: 'other', options: z.strictObject({}), apply: ({ protocols }) => protocols.add({ ...chat, name: 'other', openapi: () => fails('other') }) });
+    const { document: { paths }, valid, log } = await told(ask(), other(), pages({ name: 'broken', openapi: () => fails('broken') }, { name: 'fine' }));
+    expect(valid).toBe(true);
+    expect(Object.keys(paths)).toEqual(expect.arrayContaining(['/ask', '/fine', '/healthz']));
+    expect(Object.keys(paths)).not.toContain('/broken');
+    for (const name of ['other', 'broken']) expect(log.filter((line) => line.includes(`${name} is in no state to say`))).toEqual([expect.stringContaining(`"described":"${name}"`)]);
   });
 });

@@ -108,6 +108,11 @@ function describeCall(schemas: Schemas, host: Host, protocol: Protocol, descript
   };
 }
 
+async function describeCalls(schemas: Schemas, host: Host, protocol: Protocol): Promise<Operation[]> {
+  const descriptions = (await protocol.openapi?.()) ?? [];
+  return descriptions.map((description) => describeCall(schemas, host, protocol, description));
+}
+
 /** A router's path in OpenAPI's form: `/v1/models/*id` → `/v1/models/{id}`. */
 function pathOf({ path }: Route): string {
   return path.replace(/[:*](\w+)/g, '{$1}');
@@ -118,11 +123,12 @@ const tags: Readonly<Record<Route['access'], string>> = { public: 'open to all',
 /** Where operators' addresses are is not told to everybody who asks: it is printed at the start. */
 const operatorsDoor = [{ url: '{door}', variables: { door: { default: 'http://127.0.0.1:8788', description: "The operators' door, as it was printed at the start." } } }];
 
-async function describeRoute(schemas: Schemas, host: Host, route: Route): Promise<Operation> {
+async function describeRoute(schemas: Schemas, host: Host, route: Route): Promise<Operation[]> {
   const { name, method, access, openapi } = route;
+  if (openapi === false) return [];
   const description = openapi ? await openapi() : {};
   const path = pathOf(route);
-  return {
+  return [{
     method,
     path,
     item: {
@@ -131,7 +137,7 @@ async function describeRoute(schemas: Schemas, host: Host, route: Route): Promis
       security: access === 'public' ? [] : credentialsFor(host, host.familyOf(route)),
       ...(access === 'operator' ? { servers: operatorsDoor } : {}),
     },
-  };
+  }];
 }
 
 function describeHealth(schemas: Schemas): Operation[] {
@@ -146,14 +152,26 @@ function pathsOf(operations: readonly Operation[]): Json {
   return paths;
 }
 
+/** What somebody fails to say of itself is left out alone: the rest is as true without it. */
+async function orNothing({ logger }: Host, described: string, operations: Promise<Operation[]>): Promise<Operation[]> {
+  try {
+    return await operations;
+  } catch (error) {
+    logger.warn({ error, described }, 'left out of /openapi.json: it fails to describe itself');
+    return [];
+  }
+}
+
+async function operationsOf(schemas: Schemas, host: Host): Promise<Operation[]> {
+  const operations: Operation[] = [];
+  for (const protocol of host.protocols.all()) operations.push(...(await orNothing(host, protocol.name, describeCalls(schemas, host, protocol))));
+  for (const route of host.routes.all()) operations.push(...(await orNothing(host, route.name, describeRoute(schemas, host, route))));
+  return [...operations, ...describeHealth(schemas)];
+}
+
 export async function documentOf(host: Host): Promise<Json> {
   const schemas = new Schemas();
-  const operations: Operation[] = [];
-  for (const protocol of host.protocols.all()) {
-    for (const description of (await protocol.openapi?.()) ?? []) operations.push(describeCall(schemas, host, protocol, description));
-  }
-  for (const route of host.routes.all()) if (route.openapi !== false) operations.push(await describeRoute(schemas, host, route));
-  operations.push(...describeHealth(schemas));
+  const operations = await operationsOf(schemas, host);
   return {
     openapi: '3.1.1',
     info: {
