@@ -31,7 +31,7 @@ export interface RouteRequest {
 export interface RouteReply {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sent as it is when a string or bytes, as JSON otherwise. */
+  /** Sent as it is when a string or bytes, as JSON otherwise; null or undefined: there is none. */
   readonly body: unknown;
 }
 

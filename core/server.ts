@@ -240,7 +240,12 @@ async function sendRoute(core: Core, route: Route, context: Koa.Context, params:
   }
   context.status = status;
   context.set({ ...headersNaming(id), ...headers });
-  context.body = body;
+  context.body = sendable(body);
+}
+
+/** A route's body for Koa, which would make a 204 of none, whatever the status, and JSON of bytes that are no Buffer. */
+function sendable(body: unknown): unknown {
+  return body instanceof Uint8Array ? Buffer.from(body.buffer, body.byteOffset, body.byteLength) : (body ?? '');
 }
 
 /** What keeps the gateway from being given calls. */
