@@ -2,7 +2,7 @@
  * Which plugins this gateway runs, and with what options. Its imports are the inventory: a plugin that is not
  * in this file is not loaded. A provider is off until its environment variable is set.
  */
-import { defineConfig } from './core/index.ts';
+import { defineConfig, fromEnvironment, portText, secondsText } from './core/index.ts';
 import { apiKeyHeader } from './plugins/auth/api-key-header.ts';
 import { bearer } from './plugins/auth/bearer.ts';
 import { googleApiKey } from './plugins/auth/google-api-key.ts';
@@ -45,14 +45,14 @@ import { preferences } from './plugins/routing/preferences.ts';
 import { throughput } from './plugins/routing/throughput.ts';
 
 // A variable that is set to nothing, as compose files do, is one that is not set.
-const { PORT, HOST, TOLLGATE_ADMIN_HOST, TOLLGATE_ADMIN_PORT, TOLLGATE_DATA, TOLLGATE_FIRST_BYTE_TIMEOUT, TOLLGATE_TOP_UP_SECRET } = process.env;
-const port = PORT ? Number(PORT) : 8787;
-const firstByte = TOLLGATE_FIRST_BYTE_TIMEOUT ? { firstEvent: Number(TOLLGATE_FIRST_BYTE_TIMEOUT), reply: Number(TOLLGATE_FIRST_BYTE_TIMEOUT) } : {};
+const { HOST, TOLLGATE_ADMIN_HOST, TOLLGATE_DATA, TOLLGATE_TOP_UP_SECRET } = process.env;
+const port = fromEnvironment('PORT', portText) ?? 8787;
+const firstByte = fromEnvironment('TOLLGATE_FIRST_BYTE_TIMEOUT', secondsText);
 
 export default defineConfig({
   server: { port, host: HOST || '127.0.0.1' },
   dataFolder: TOLLGATE_DATA || './data',
-  timeouts: { ...firstByte },
+  timeouts: firstByte === undefined ? {} : { firstEvent: firstByte, reply: firstByte },
   plugins: [
     // Credentials a client may show.
     bearer(),
@@ -106,7 +106,7 @@ export default defineConfig({
     // Pictures by their addresses, for vendors that take bytes alone: fetchImages() of plugins/operations/fetch-images.ts, where you want it.
     // Turns new calls away before the gateway is of no use to anyone.
     overload(),
-    // The operators' door, at the next port unless another is named.
-    admin({ port: TOLLGATE_ADMIN_PORT ? Number(TOLLGATE_ADMIN_PORT) : port && port + 1, host: TOLLGATE_ADMIN_HOST || '127.0.0.1' }),
+    // The operators' door, at the next port unless another is named; any free one where there is no next.
+    admin({ port: fromEnvironment('TOLLGATE_ADMIN_PORT', portText) ?? (port && (port + 1) % 65_536), host: TOLLGATE_ADMIN_HOST || '127.0.0.1' }),
   ],
 });

@@ -107,6 +107,21 @@ describe('a check', () => {
   });
 });
 
+describe('a variable of the default configuration', () => {
+  it.each([
+    ['PORT', '99999', 'has to be a port, from 0 to 65535'],
+    ['PORT', '1.5', 'has to be a port, from 0 to 65535'],
+    ['TOLLGATE_ADMIN_PORT', 'next', 'has to be a port, from 0 to 65535'],
+    ['TOLLGATE_FIRST_BYTE_TIMEOUT', '0', 'has to be a number of seconds above 0, 2147483 at most'],
+  ])('that is wrong is told by its name: %s=%s', async (variable, value, told) => {
+    expectTold(await start('gateway.config.ts', { [variable]: value }), `gateway.config.ts: ${variable}: ${told}`);
+  });
+
+  it('that names the last port leaves the operators any other', async () => {
+    expect(await runVerb(['check'], { PORT: '65535' })).toMatchObject({ code: 0, output: expect.stringContaining('The configuration is fine.') });
+  });
+});
+
 describe('a start', () => {
   it('tells a data folder that is a file, and a ledger that is none', async () => {
     const file = write(usual);
