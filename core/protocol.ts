@@ -25,6 +25,8 @@ export interface Match {
   readonly stream?: boolean;
   /** How a streamed reply is to be framed, where the address says so; as server-sent events otherwise. */
   readonly framing?: 'events' | 'array';
+  /** What the address takes, where it is not all that its protocol does. */
+  readonly body?: Protocol['body'];
 }
 
 /** What bounds the input from above without counting tokens: bytes of text, and media by the catalogue's rule. */

@@ -122,21 +122,28 @@ async function takeCall(core: Core, context: Koa.Context, protocol: Protocol, ma
   const share = core.bodies.share();
   const running = core.calls.begin(received);
   try {
-    await walk(core, received, { protocol, match, reply, body: () => readCall(core, context, protocol, share) });
+    await walk(core, received, { protocol, match, reply, body: () => readCall(core, context, protocol, match, share) });
   } finally {
     core.calls.end(running);
     share.giveBack();
   }
 }
 
-/** The body of a call: JSON, or a form where the protocol takes one. */
-async function readCall(core: Core, context: Koa.Context, protocol: Protocol, share: Share): Promise<ReadBody> {
-  if (protocol.body === 'json' || !isUpload(context.req.headers)) return parseJson(await share.read(context.req));
+/** The body of a call: JSON, or a form where one is taken. Whatever is said to be no form is read as JSON, since many clients do not say what they send. */
+async function readCall(core: Core, context: Koa.Context, protocol: Protocol, match: Match, share: Share): Promise<ReadBody> {
+  const isForm = isUpload(context.req.headers);
+  if (isForm && (match.body ?? protocol.body) === 'json') throw wrongBody('application/json');
+  if (!isForm && match.body === 'multipart') throw wrongBody('multipart/form-data');
+  if (!isForm) return parseJson(await share.read(context.req));
   // How long a form is, its own files say only when it is there.
   share.take(Math.min(Number(context.req.headers['content-length'] ?? Infinity), core.bodies.limit));
   const form = await readUpload(context, core.bodies.limit, core.uploadFolder);
   const text = JSON.stringify(form.fields);
   return { bytes: Buffer.from(text), text, value: form };
+}
+
+function wrongBody(send: string): GatewayError {
+  return new GatewayError('unsupported_media_type', `The body has to be sent as ${send}.`);
 }
 
 /**

@@ -59,6 +59,12 @@ describe('a body', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 413/);
   });
 
+  it('that is a form is refused, saying what to send', async () => {
+    const form = `--there\r\nContent-Disposition: form-data; name="model"\r\n\r\n${model}\r\n--there--\r\n`;
+    const refusal = await refusalOf(form, { headers: { 'content-type': 'multipart/form-data; boundary=there' } });
+    expect(refusal).toMatchObject({ status: 415, retry: 'false', error: { code: 'unsupported_media_type', message: 'The body has to be sent as application/json.' } });
+  });
+
   it('that is compressed is refused, saying so', async () => {
     expect(await refusalOf('x', { headers: { 'content-encoding': 'gzip' } })).toMatchObject({ status: 415, error: { message: expect.stringContaining('gzip') } });
   });

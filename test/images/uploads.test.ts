@@ -98,6 +98,23 @@ describe('a form', () => {
     await nothingLeft();
   });
 
+  it.each([
+    ['JSON', 'application/json', JSON.stringify({ model: 'openai/gpt-image-1.5', prompt: 'Night', quality: 'low', images: [{ image_url: 'https://images.example/a.png' }] })],
+    ['half of JSON', 'application/json', '{"model":'],
+    ['fields of a page', 'application/x-www-form-urlencoded', 'model=openai/gpt-image-1.5&prompt=Night'],
+    ['a bare picture', 'image/png', pngBytes()],
+    ['nothing', '', ''],
+  ])('that comes as %s is told to come as a form', async (_, type, body) => {
+    const headers = { authorization: `Bearer ${gallery.key}`, ...(type ? { 'content-type': type } : {}) };
+    const response = await fetch(gallery.gateway.url + edits, { method: 'POST', headers, body });
+    expect([response.status, await response.json()]).toMatchObject([415, { error: { code: 'unsupported_media_type', message: 'The body has to be sent as multipart/form-data.' } }]);
+  });
+
+  it('sent where pictures are made is told to come as JSON', async () => {
+    const response = await gallery.post('/v1/images/generations', editForm({}, [['image', pngBytes(), 'a.png']]));
+    expect([response.status, await response.json()]).toMatchObject([415, { error: { code: 'unsupported_media_type', message: 'The body has to be sent as application/json.' } }]);
+  });
+
   it('with a form inside is not opened up: what is inside is no picture and no field', async () => {
     const inside = '--inner\r\nContent-Disposition: form-data; name="prompt"\r\n\r\nsmuggled\r\n--inner--\r\n';
     const part = (head: string, text: string): string => `--there\r\nContent-Disposition: form-data; ${head}\r\n\r\n${text}\r\n`;

@@ -1,6 +1,6 @@
 /** The images protocol, OpenAI's wire for making and editing pictures: its client side, its upstream side, and which models it reaches. */
 import { z } from 'zod';
-import { definePlugin, type Operation, type Protocol } from '../../../core/index.ts';
+import { definePlugin, type Match, type Protocol } from '../../../core/index.ts';
 import { decodeError, encodeError } from '../../shared/openai-error.ts';
 import { protocolName } from './bag.ts';
 import { ReplyDecoder } from './decode-events.ts';
@@ -10,7 +10,10 @@ import { encodeRequest } from './encode-request.ts';
 import { reachable } from './reach.ts';
 import { requestReader } from './read-request.ts';
 
-const paths: Readonly<Record<string, Operation>> = { '/v1/images/generations': 'generate', '/v1/images/edits': 'edit' };
+const calls: Readonly<Record<string, Match>> = {
+  'POST /v1/images/generations': { operation: 'generate', body: 'json' },
+  'POST /v1/images/edits': { operation: 'edit', body: 'multipart' },
+};
 
 const example = `curl {url}/v1/images/generations -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" -d '{"model":"demo/paint","prompt":"A lighthouse","quality":"auto","size":"512x512"}'`;
 
@@ -32,10 +35,7 @@ export function protocolWith({ quality }: { readonly quality: 'required' | 'opti
     name: protocolName,
     body: 'multipart',
     client: {
-      match(method, asked) {
-        const operation = method === 'POST' && Object.hasOwn(paths, asked) ? paths[asked] : undefined;
-        return operation && { operation };
-      },
+      match: (method, path) => calls[`${method} ${path}`],
       read: requestReader(quality),
       fieldNames,
       encodeEvents: (context) => new PictureEncoder(context),
