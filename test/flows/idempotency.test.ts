@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { apiKeyHeader } from '../../plugins/auth/api-key-header.ts';
 import { googleApiKey } from '../../plugins/auth/google-api-key.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
+import { rateLimits } from '../../plugins/operations/rate-limits.ts';
 import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
 import { images } from '../../plugins/protocols/images/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
@@ -16,7 +17,7 @@ import { openHouse, type House } from '../support/house.ts';
 /** Spoken to by chat-completions alone, so that all other families are translated. */
 const model = 'groq/llama-3.1-8b-instant';
 const upstream = 'llama-3.1-8b-instant';
-const plugins = [apiKeyHeader(), googleApiKey(), messages(), responses(), generateContent(), images(), demo()];
+const plugins = [apiKeyHeader(), googleApiKey(), messages(), responses(), generateContent(), images(), demo(), rateLimits({ perKey: { requests: 100_000 } })];
 const largest = 100_000;
 
 let house: House;
@@ -117,6 +118,13 @@ describe.each(everyWay)('%s, stream: %s', (name, stream) => {
     expect(calls()).toBe(1);
     expect(cost).toBeGreaterThan(0);
     expect(await used()).toBe(cost);
+  });
+
+  it('gives it without what was left of an allowance then', async () => {
+    const [first, again] = [await send(ask), await send(ask)];
+    const allowances = ({ headers }: Told): string[] => [...headers.keys()].filter((header) => header.includes('ratelimit'));
+    expect([allowances(first).length, allowances(again)]).toEqual([3, []]);
+    expect(again.headers.get('x-tollgate-provider')).toBe('groq');
   });
 
   it('refuses another body under the same key, in its own words', async () => {

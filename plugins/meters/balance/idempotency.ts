@@ -5,7 +5,7 @@
  */
 import { createHash, hash } from 'node:crypto';
 import { z } from 'zod';
-import { GatewayError, type Parsed, type Replay } from '../../../core/index.ts';
+import { GatewayError, type Answered, type Failed, type Parsed, type Recording, type Replay } from '../../../core/index.ts';
 import type { Claim, ClaimRecord, Store } from './store.ts';
 
 export const idempotencyOptions = z.strictObject({
@@ -65,6 +65,13 @@ export function claimRefusal(held: ClaimRecord, wanted: Claim | undefined): Gate
     return new GatewayError('idempotency_mismatch', 'This Idempotency-Key stands for a call with another body; send this one with a key of its own.', { param: header });
   }
   return new GatewayError('conflict', 'The first call with this Idempotency-Key still runs; send it again soon for its outcome.', { retryAfter });
+}
+
+/** What is kept of a reply to be sent again: without what its head told of allowances, which is true at its time alone. */
+export function outcomeOf({ recording, exchange: { grant } }: Answered | Failed): Recording | undefined {
+  if (!recording || !grant.headers) return recording;
+  const headers = Object.entries(recording.headers).filter(([name]) => grant.headers?.[name] === undefined);
+  return { ...recording, headers: Object.fromEntries(headers) };
 }
 
 /** What a claim stands for, to be sent again; undefined where nobody has it. Throws where it cannot be had. */
