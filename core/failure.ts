@@ -23,6 +23,12 @@ function codeOf(thrown: unknown): string | undefined {
   return thrown.name === 'HTTPParserError' ? thrown.name : undefined;
 }
 
+/** Whose doing it is that there was no output: a vendor that was read on, or had answered, and failed by itself has served nothing, though its client had left. */
+export function howFailed({ cancellation, attempt }: Routed): 'failed' | 'left-before-output' {
+  const wasRefused = attempt.status !== undefined && attempt.status !== 200;
+  return cancellation.left && attempt.cancellation.cancelled && !wasRefused ? 'left-before-output' : 'failed';
+}
+
 /** What a vendor's refusal means to the caller; its `retry-after` is kept. One whose words are cut, or too many, has its status all the same. */
 export async function refusedBy(protocol: Protocol, response: UpstreamResponse): Promise<GatewayError> {
   const error = protocol.upstream.decodeError(response.status, await readText(response, longestErrorBody).catch(() => ''));

@@ -8,7 +8,7 @@ import { beginReply, type Begun } from './beginning.ts';
 import { chargeFor } from './charge.ts';
 import { GatewayError, toGatewayError } from './errors.ts';
 import { advance, type Answered, type Attempt, type Authenticated, type End, type Failed, type Grant, type Parsed, type Planned, type Received, type Refused, type Target } from './exchange.ts';
-import { failureOf, fallsBack, finalError } from './failure.ts';
+import { failureOf, fallsBack, finalError, howFailed } from './failure.ts';
 import type { Core } from './gateway.ts';
 import { answerHead, sendError, streamHead } from './heads.ts';
 import type { Piece } from './lanes.ts';
@@ -110,7 +110,7 @@ async function tryTargets(core: Core, planned: Planned, grant: Grant, client: Cl
     } catch (thrown) {
       const error = failureOf(thrown, routed);
       running.ended(error);
-      failure = { type: 'failed', exchange: routed, error: finalError(attempts, error), charge: chargeFor(cancellation.left ? 'left-before-output' : 'failed', routed, tally), ...factsOf(routed, attempts) };
+      failure = { type: 'failed', exchange: routed, error: finalError(attempts, error), charge: chargeFor(howFailed(routed), routed, tally), ...factsOf(routed, attempts) };
       if (cancellation.cancelled || !fallsBack(error, routed)) break;
       continue;
     }

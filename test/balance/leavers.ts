@@ -57,6 +57,8 @@ export interface Leavers {
   readonly calls: readonly Sent[];
   /** A streamed call that is left after so many bytes at least, or once a text has come; undefined: it is read to its end. Resolves with what had come. */
   call(leaveAfter: number | string | undefined): Promise<string>;
+  /** A call that is left while its vendor is silent, which answers a moment later with that status and body. */
+  leaveUnanswered(status: number, body: string): Promise<void>;
   books(): Books;
   /** Entries that end a reservation, or follow its end. */
   settled(): BookedEntry[];
@@ -73,17 +75,27 @@ export async function leavers(onAbort: OnAbort, pause = 3): Promise<Leavers> {
   const made = await gateway.verb('keys create', [], { account: 'a', credit: '1000' });
   const key = typeof made === 'object' && made && 'key' in made ? String(made.key) : '';
   const books = (): Books => readBooks(join(folder.path, 'ledger.db'));
+  const ask = (leaving: AbortController): Promise<Response> => fetch(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST', signal: leaving.signal,
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model, stream: true, messages: [{ role: 'user', content: 'Say twenty words.' }] }),
+  });
   return {
     gateway, calls, books,
+    async leaveUnanswered(status, body) {
+      const leaving = new AbortController();
+      vendor.conduct(async (response) => {
+        leaving.abort();
+        await sleep(100);
+        response.writeHead(status, { 'content-type': status === 200 ? 'text/event-stream' : 'application/json' }).end(body);
+      });
+      await ask(leaving).catch(() => undefined);
+    },
     async call(leaveAfter) {
       const leaving = new AbortController();
       let text = '';
       try {
-        const response = await fetch(`${gateway.url}/v1/chat/completions`, {
-          method: 'POST', signal: leaving.signal,
-          headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-          body: JSON.stringify({ model, stream: true, messages: [{ role: 'user', content: 'Say twenty words.' }] }),
-        });
+        const response = await ask(leaving);
         for await (const part of response.body ?? []) {
           text += Buffer.from(part).toString();
           if (typeof leaveAfter === 'string' ? text.includes(leaveAfter) : leaveAfter !== undefined && text.length >= leaveAfter) leaving.abort();

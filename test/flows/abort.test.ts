@@ -32,6 +32,13 @@ describe('a vendor that is cancelled', () => {
   });
 });
 
+it('a vendor that is let go of before it has answered is paid the input', async () => {
+  const { gateway, leaveUnanswered, settled } = await open('cancel');
+  await leaveUnanswered(500, '{}');
+  expect(await gateway.ended(1)).toMatchObject([{ type: 'failed', charge: { basis: 'estimate', usage: { output: 0 } } }]);
+  expect(settled()).toMatchObject([{ kind: 'post' }]);
+});
+
 describe('a vendor that is read on', () => {
   it('has its own figures charged, though the client left in the middle', async () => {
     const { gateway, calls, call, settled } = await open('drain');
@@ -67,6 +74,16 @@ describe('a vendor that is read on', () => {
     expect(drained.length).toBeLessThanOrEqual(3);
     expect(calls.filter(({ finished }) => finished)).toHaveLength(drained.length);
     expect(await gateway.verb('audit')).toMatchObject({ ok: true, pending: 0 });
+  });
+
+  it.each([
+    ['a refusal', 500, '{"error":{"message":"broken"}}'],
+    ['an error in its stream', 200, 'data: {"error":{"message":"broken"}}\n\n'],
+  ])('and then serves nothing but %s is paid nothing', async (_, status, body) => {
+    const { gateway, leaveUnanswered, settled } = await open('drain');
+    await leaveUnanswered(status, body);
+    expect(await gateway.ended(1)).toMatchObject([{ type: 'failed', charge: { basis: 'none', cost: 0n } }]);
+    expect(settled()).toMatchObject([{ kind: 'void' }]);
   });
 
   it('makes no difference to a call that its client has had whole', async () => {
