@@ -76,6 +76,17 @@ describe('a vendor\'s stream', () => {
     expect(said([first, ...end('end_turn', { cache_creation_input_tokens: 40, output_tokens: 1 })]).usage).toMatchObject({ input: 141, cacheWrite5m: 40 });
   });
 
+  it('counts what was read and written to sum up the conversation, which its sums leave out', () => {
+    const own = { input_tokens: 23_000, output_tokens: 1000 };
+    const iterations = [
+      { type: 'compaction', input_tokens: 150_000, cache_read_input_tokens: 30_000, cache_creation_input_tokens: 0, output_tokens: 3500 },
+      { type: 'message', ...own },
+    ];
+    const { usage } = said([start, ...end('end_turn', { ...own, iterations })]);
+    expect(usage).toMatchObject({ input: 203_000, cacheRead: 30_000, output: 4500 });
+    expect(said([start, ...end('end_turn', { ...own, iterations: null })]).usage).toMatchObject({ input: 23_000, output: 1000 });
+  });
+
   it('without figures has none', () => {
     const silent = { type: 'message_start', message: { usage: { input_tokens: -1, output_tokens: 'x' } } };
     expect(said([silent, ...end('end_turn', {})]).usage).toEqual({});

@@ -26,8 +26,22 @@ function splitSum(wire: Fields): number {
   return (knownCount(split['ephemeral_5m_input_tokens']) ?? 0) + (knownCount(split['ephemeral_1h_input_tokens']) ?? 0);
 }
 
+/** A conversation that was summed up on the way was read once more for it: that is billed, and stands beside the sums, not in them. */
+function summariesIn({ iterations }: Fields): Fields[] {
+  const all: unknown[] = Array.isArray(iterations) ? iterations : [];
+  return all.filter(isObject).filter(({ type }) => type === 'compaction');
+}
+
 /** Undefined where nothing in it is a count. */
 export function decodeUsage(wire: Fields): Usage | undefined {
+  const counts: Record<string, number> = {};
+  for (const part of [wire, ...summariesIn(wire)]) {
+    for (const [name, count] of Object.entries(countsOf(part))) if (count !== undefined) counts[name] = (counts[name] ?? 0) + count;
+  }
+  return Object.keys(counts).length > 0 ? counts : undefined;
+}
+
+function countsOf(wire: Fields): Readonly<Record<string, number | undefined>> {
   const split = inside(wire, 'cache_creation');
   const written = knownCount(wire['cache_creation_input_tokens']);
   const isSplit = Object.keys(split).length > 0 && (written === undefined || splitSum(wire) === written);
@@ -35,7 +49,7 @@ export function decodeUsage(wire: Fields): Usage | undefined {
   const cacheWrite5m = isSplit ? knownCount(split['ephemeral_5m_input_tokens']) : written;
   const cacheWrite1h = isSplit ? knownCount(split['ephemeral_1h_input_tokens']) : undefined;
   const rest = knownCount(wire['input_tokens']);
-  const counts = {
+  return {
     input: rest === undefined ? undefined : rest + (cacheRead ?? 0) + (cacheWrite5m ?? 0) + (cacheWrite1h ?? 0),
     cacheRead,
     cacheWrite5m,
@@ -44,8 +58,6 @@ export function decodeUsage(wire: Fields): Usage | undefined {
     reasoning: knownCount(inside(wire, 'output_tokens_details')['thinking_tokens']),
     webSearches: knownCount(inside(wire, 'server_tool_use')['web_search_requests']),
   };
-  const known = Object.entries(counts).filter(([, count]) => count !== undefined);
-  return known.length > 0 ? Object.fromEntries(known) : undefined;
 }
 
 /** The whole object, as a message has it; passed what stands for counts that nobody told. */
