@@ -118,6 +118,17 @@ describe('a body of messages', () => {
     expect(read({ ...least, thread: null }).model).toBe(least.model);
   });
 
+  it.each([
+    ['fallbacks', { fallbacks: [{ model: 'claude-opus-4-6' }] }, 'provider.fallback'],
+    ['fallbacks', { fallbacks: 'default' }, 'provider.fallback'],
+    ['tools[1].type', { tools: [tool, { type: 'advisor_20260301', name: 'advisor', model: 'claude-opus-4-6' }] }, 'a second model'],
+  ])('that lets other models answer, at other prices, is refused, naming %s', (param, fields, told) => {
+    const error = refusal(() => read({ ...least, ...fields }, { ...version, 'anthropic-beta': 'server-side-fallback-2026-07-01' }));
+    expect(error).toMatchObject({ code: 'unsupported_parameter', details: { param } });
+    expect(error.message).toContain(told);
+    expect(read({ ...least, fallbacks: null }).model).toBe(least.model);
+  });
+
   it('may hold fields nobody has heard of, at every depth', () => {
     const body = {
       ...least,

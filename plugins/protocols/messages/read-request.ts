@@ -83,6 +83,7 @@ export function readRequest(body: unknown, text: string, match: Match, headers: 
   const isCount = match.operation === 'count';
   const wire = checkWire(isCount ? countWire : requestWire, body);
   checkStateless(wire);
+  checkAlone(wire);
   const usesBetas = headers[betaHeader] !== undefined;
   checkTogether(wire, usesBetas);
   if (!usesBetas) checkTypes(wire);
@@ -95,6 +96,17 @@ const noThreads = 'thread_unsupported_request';
 function checkStateless({ thread }: WireRequest): void {
   if (thread === undefined || thread === null) return;
   throw new GatewayError('unsupported_parameter', '"thread" needs a service that keeps conversations, and the gateway is stateless: send the whole conversation without it.', { param: 'thread', vendor: { code: noThreads } });
+}
+
+/** What lets the vendor answer by other models than the one asked for, at prices of theirs. */
+function checkAlone({ fallbacks, tools }: WireRequest): void {
+  if (fallbacks !== undefined && fallbacks !== null) {
+    throw new GatewayError('unsupported_parameter', '"fallbacks" lets a model answer that the call is not priced by: name the models to fall back to as "provider.fallback", or leave it out.', { param: 'fallbacks' });
+  }
+  const advisor = tools?.findIndex((tool) => tool.type?.startsWith('advisor_')) ?? -1;
+  if (advisor < 0) return;
+  const param = `tools[${advisor}].type`;
+  throw new GatewayError('unsupported_parameter', `"${param}" asks a second model, which the call is not priced by: leave the tool out.`, { param });
 }
 
 export const versions: ReadonlySet<string> = new Set(['2023-06-01', '2026-10-21']);
