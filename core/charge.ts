@@ -7,7 +7,8 @@ import { outputBound, pictureTokens } from './bound.ts';
 import type { Usage } from './canonical/usage.ts';
 import type { Model } from './catalog.ts';
 import type { Charge, Routed } from './exchange.ts';
-import { costOf, type Price } from './money.ts';
+import { askedMode, usualMode } from './modes.ts';
+import { costOf, ratesIn, type Price } from './money.ts';
 import { believe } from './plausible.ts';
 import type { ClientCall } from './protocol.ts';
 import type { Progress } from './tally.ts';
@@ -22,8 +23,9 @@ const nothing: Charge = { cost: 0n, usage: {}, basis: 'none', suspect: false };
 export function chargeFor(outcome: Outcome, exchange: Routed, tally: Progress): Charge {
   if (exchange.operation === 'count' || outcome === 'failed' || (outcome === 'left-before-output' && !exchange.attempt.sent)) return nothing;
   const { price } = exchange.attempt.target;
-  const { usage: believed, suspect } = believe(exchange, tally);
-  const told = withPace(believed, exchange);
+  const { usage: believed, suspect: isFalse } = believe(exchange, tally);
+  const told = withMode(believed, exchange);
+  const suspect = isFalse || isUnpriced(told, exchange);
   // Who leaves has seen the picture in the making; who is left by the vendor will never have it.
   const images = outcome === 'aborted' ? tally.imagesShown : tally.images;
   const counted = countImages(told, price, images);
@@ -34,10 +36,15 @@ export function chargeFor(outcome: Outcome, exchange: Routed, tally: Progress): 
   return { usage, cost: costOf(usage, price), basis: 'estimate', suspect };
 }
 
-/** Of a call that asked a vendor in its own words to be served before others, and was not told whether it was, it is taken that it was. */
-function withPace(usage: Usage, { call, protocol, attempt: { target } }: Routed): Usage {
-  const isAsked = call.fast && target.price.fast && target.protocol === protocol;
-  return isAsked && usage.fast === undefined ? { ...usage, fast: true } : usage;
+/** Of a call that asked a vendor in its own words to be served otherwise than usual, and was not told whether it was, it is taken that it was. */
+function withMode(usage: Usage, { call, protocol, attempt: { target } }: Routed): Usage {
+  const mode = askedMode(call);
+  return usage.mode === undefined && target.protocol === protocol && ratesIn(target.price, mode) ? { ...usage, mode } : usage;
+}
+
+/** Whether the vendor served it, unasked, in a way that may cost more than is known. */
+function isUnpriced({ mode = usualMode }: Usage, { attempt: { target: { model, price } } }: Routed): boolean {
+  return mode !== usualMode && !model.free && !ratesIn(price, mode);
 }
 
 /** What a call that still runs would be charged if it broke off now. */

@@ -64,17 +64,23 @@ export const priceSchema = z.strictObject({
   webSearch: usd.optional(),
   /** Rates that hold for the whole call once its input is longer than `above` tokens; the longest that fits wins. */
   tiers: z.array(z.strictObject({ above: z.int().positive(), ...rates })).default([]),
-  /** Rates of calls that the vendor serves before others, for whoever asks it to. */
-  fast: z.strictObject(rates).optional(),
+  /** Rates of calls that the vendor serves otherwise than usual, by the name of how: before others, or in one country alone. */
+  modes: z.record(z.string().min(1), z.strictObject(rates)).optional(),
 });
 
 export type Price = z.output<typeof priceSchema>;
-type Rates = Omit<Price, 'request' | 'image' | 'webSearch' | 'tiers' | 'fast'>;
+type Rates = Omit<Price, 'request' | 'image' | 'webSearch' | 'tiers' | 'modes'>;
 
 export const freePrice: Price = { input: 0n, output: 0n, tiers: [] };
 
-function ratesFor(price: Price, { input = 0, fast = false }: Usage): Rates {
-  if (fast && price.fast) return price.fast;
+/** The rates of a call that is served so; undefined where none is named, and where they are not known. */
+export function ratesIn({ modes }: Price, mode: string | undefined): Rates | undefined {
+  return modes && mode !== undefined && Object.hasOwn(modes, mode) ? modes[mode] : undefined;
+}
+
+function ratesFor(price: Price, { input = 0, mode }: Usage): Rates {
+  const served = ratesIn(price, mode);
+  if (served) return served;
   let rates: Rates = price;
   let longest = 0;
   for (const tier of price.tiers) {
@@ -160,13 +166,13 @@ export interface UseBound {
   readonly candidates: number;
   /** Of the web. */
   readonly searches?: number;
-  /** Whether it asks to be served before others. */
-  readonly fast?: boolean;
+  /** How it asks to be served, where not as usual. */
+  readonly mode?: string | undefined;
 }
 
 /** The dearest a call can be: every input token at the dearest input rate, every output token at the dearest output rate. */
 export function worstCost(bound: UseBound, price: Price): Nano {
-  const { input, output } = dearest(price, bound.fast);
+  const { input, output } = dearest(price, bound.mode);
   const total = tokens(bound.input) * input + tokens(bound.output) * BigInt(bound.candidates) * output;
   return roundMillionths(total) + fixedCost(bound, price);
 }
@@ -178,7 +184,7 @@ function fixedCost({ candidates, searches }: Omit<UseBound, 'output'>, price: Pr
 
 /** The largest output limit per candidate whose worst case fits into `amount`; negative when not even the input fits. */
 export function affordableOutput(amount: Nano, bound: Omit<UseBound, 'output'>, price: Price): number {
-  const { input, output } = dearest(price, bound.fast);
+  const { input, output } = dearest(price, bound.mode);
   const left = (amount - fixedCost(bound, price)) * million - tokens(bound.input) * input;
   const rate = output * BigInt(bound.candidates);
   if (left < 0n) return -1;
@@ -193,8 +199,8 @@ interface Dearest {
 /** Looked up for every reservation; a catalogue has few prices, and they live as long as it does. */
 const dearestOf = new WeakMap<Rates, Dearest>();
 
-function dearest(price: Price, fast = false): Dearest {
-  const rates = (fast && price.fast) || price;
+function dearest(price: Price, mode: string | undefined): Dearest {
+  const rates = ratesIn(price, mode) ?? price;
   const known = dearestOf.get(rates);
   if (known) return known;
   const all = rates === price ? [price, ...price.tiers] : [rates, price, ...price.tiers];

@@ -14,6 +14,7 @@ import { answerHead, sendError, streamHead } from './heads.ts';
 import type { Piece } from './lanes.ts';
 import type { ReadBody } from './json.ts';
 import { within } from './patience.ts';
+import { atKnownRates } from './modes.ts';
 import type { Match, Protocol } from './protocol.ts';
 import type { Reply } from './reply.ts';
 import type { Tally } from './tally.ts';
@@ -68,7 +69,7 @@ async function parse(exchange: Authenticated, { body, protocol, match, reply }: 
 
 async function route(core: Core, parsed: Parsed): Promise<readonly Target[]> {
   const targets = await core.hooks.route.promise(core.targetsFor(parsed.call.model, parsed.protocol), parsed);
-  if (targets.length > 0) return fitWires(targets, parsed);
+  if (targets.length > 0) return fitWires(atKnownRates(targets, parsed), parsed);
   throw core.catalog.missing(parsed.call.model);
 }
 

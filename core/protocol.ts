@@ -10,6 +10,7 @@ import type { Capabilities, Model } from './catalog.ts';
 import type { CallDescription } from './description.ts';
 import type { GatewayError } from './errors.ts';
 import type { Loss } from './loss.ts';
+import type { Mode } from './modes.ts';
 import type { Edit } from './splice.ts';
 
 /** A `count` asks how many tokens the input of a call would be: it is answered, and nothing is generated or charged. */
@@ -74,8 +75,8 @@ export interface ClientCall {
   readonly carriesState: boolean;
   /** Passed the model it is for; whether the body can go on as it is to one that speaks the client's protocol. It can unless a history from elsewhere, or what the model's vendor would answer, says otherwise. */
   suits?(model: Model): boolean;
-  /** Whether it asks to be served before others, which a vendor may charge by rates of its own. */
-  readonly fast?: boolean;
+  /** How it asks to be served otherwise than usual, which a vendor charges by rates of its own. */
+  readonly modes?: readonly Mode[];
   /** Whether the oldest turns may be left out where the conversation is too long for the model. */
   readonly truncates?: boolean;
   /** The request in canonical form, with what the protocol could not say canonically in its vendor bag. */

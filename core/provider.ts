@@ -104,7 +104,7 @@ const optionsSchema = z.strictObject({
   /** Of discovered models: that they cost nothing. */
   free: z.literal(true).optional(),
   /** Of discovered models: what each costs, in USD per million tokens. */
-  price: priceSchema.omit({ fast: true }).optional(),
+  price: priceSchema.optional(),
   /** Of discovered models whose vendor does not say: how many tokens of input and output fit into one. */
   contextLength: z.int().positive().default(8192),
   /** Seconds between two looks at the vendor's list of models. */

@@ -23,8 +23,8 @@ export const usageSchema = z.strictObject({
   webSearches: count.optional(),
   /** Pictures made, where they are priced apiece. */
   images: count.optional(),
-  /** Whether the vendor served the call before others, at rates of its own. */
-  fast: z.boolean().optional(),
+  /** How the vendor served the call, where that has rates of its own, or was asked for; "usual" where it was not served so. */
+  mode: z.string().optional(),
 });
 
 export type Usage = z.infer<typeof usageSchema>;

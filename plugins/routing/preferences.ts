@@ -3,7 +3,7 @@
  * puts in front what the caller names; ranking by price or speed is the work of the plugin that has the name of it.
  */
 import { z } from 'zod';
-import { definePlugin, GatewayError, parseUsd, type ClientCall, type Host, type Parsed, type Preferences, type Price, type Target } from '../../core/index.ts';
+import { askedMode, definePlugin, GatewayError, parseUsd, ratesIn, type ClientCall, type Host, type Parsed, type Preferences, type Price, type Target } from '../../core/index.ts';
 import { noPreferences } from '../shared/provider-object.ts';
 import { askedFor, stages } from '../shared/routing/ranking.ts';
 
@@ -30,8 +30,8 @@ function isWithin(rate: bigint, most: string | undefined): boolean {
 }
 
 /** The rates a call may be charged at: it has no more tokens than bytes. */
-function ratesFor({ size, fast }: ClientCall, price: Price): Pick<Price, 'input' | 'output'>[] {
-  return [price, ...price.tiers.filter(({ above }) => size.textBytes > above), ...(fast && price.fast ? [price.fast] : [])];
+function ratesFor(call: ClientCall, price: Price): Pick<Price, 'input' | 'output'>[] {
+  return [price, ...price.tiers.filter(({ above }) => call.size.textBytes > above), ratesIn(price, askedMode(call)) ?? price];
 }
 
 function isAffordable({ price }: Target, call: ClientCall, limit: NonNullable<Preferences['max_price']>): boolean {

@@ -45,10 +45,10 @@ describe('the cost of a call', () => {
   });
 
   it('takes the rates of what is served before others for that alone, however long it is', () => {
-    const fast = priceSchema.parse({ input: '1', output: '2', fast: { input: '10', output: '20' }, tiers: [{ above: 100, input: '5', output: '6' }] });
-    const costs = [{}, { fast: false }, { fast: true }].map((served) => formatUsd(costOf({ input: 101, output: 0, ...served }, fast)));
+    const fast = priceSchema.parse({ input: '1', output: '2', modes: { fast: { input: '10', output: '20' } }, tiers: [{ above: 100, input: '5', output: '6' }] });
+    const costs = [{}, { mode: 'usual' }, { mode: 'fast' }].map((served) => formatUsd(costOf({ input: 101, output: 0, ...served }, fast)));
     expect(costs).toEqual(['0.000505', '0.000505', '0.00101']);
-    expect(costOf({ input: 1000, output: 0, fast: true }, price)).toBe(costOf({ input: 1000, output: 0 }, price));
+    expect(costOf({ input: 1000, output: 0, mode: 'fast' }, price)).toBe(costOf({ input: 1000, output: 0 }, price));
   });
 
   it('never lets a part be larger than its whole', () => {
@@ -77,11 +77,11 @@ describe('the cost of a call', () => {
 describe('the worst case', () => {
   const anyPrice: fc.Arbitrary<Price> = fc.record({ input: rate, output: rate, cacheWrite1h: rate, reasoning: rate, tiers: fc.constant([]) });
 
-  it('is not below it where the call asks to be served before others, served so or not', () => {
+  it('is not below it where the call asks to be served otherwise than usual, served so or not', () => {
     fc.assert(
       fc.property(anyPrice, fc.record({ input: rate, output: rate, cacheWrite1h: rate }), tokens, tokens, fc.nat(), fc.boolean(), (usual, fastRates, input, output, part, fast) => {
-        const price = { ...usual, fast: fastRates };
-        return costOf({ input, output, cacheWrite1h: part % (input + 1), fast }, price) <= worstCost({ input, output, candidates: 1, fast: true }, price) + 1n;
+        const price = { ...usual, modes: { fast: fastRates } };
+        return costOf({ input, output, cacheWrite1h: part % (input + 1), mode: fast ? 'fast' : 'usual' }, price) <= worstCost({ input, output, candidates: 1, mode: 'fast' }, price) + 1n;
       }),
     );
   });

@@ -359,8 +359,14 @@ describe('settings', () => {
   });
 
   it.each([['default', 'standard'], ['flex', 'flex'], ['priority', 'priority'], ['auto', undefined]])('the tier "%s" is "%s"', (serviceTier, sent) => {
-    expect(encode({ serviceTier })).toMatchObject({ lost: [] });
-    expect(encode({ serviceTier }).body['serviceTier']).toBe(sent);
+    const rates = { input: '1', output: '2' };
+    const { body, lost } = encode({ serviceTier }, modelWith({ price: { ...rates, modes: { fast: rates } } }));
+    expect([body['serviceTier'], lost]).toEqual([sent, []]);
+  });
+
+  it('a tier is not asked for where nobody knows its price', () => {
+    const { body, lost } = encode({ serviceTier: 'priority' }, modelWith({ price: { input: '1', output: '2' } }));
+    expect([body['serviceTier'], lost]).toEqual([undefined, ['serviceTier']]);
   });
 });
 

@@ -21,7 +21,7 @@ function modelOf(vendor: string, upstream: string): Model {
 
 /** What a model costs, back in the words of the file. */
 function prices(model: Model): Record<string, string> {
-  const { tiers: _, request: __, webSearch: ___, fast: ____, ...rates } = model.price ?? { tiers: [] };
+  const { tiers: _, request: __, webSearch: ___, modes: ____, ...rates } = model.price ?? { tiers: [] };
   return Object.fromEntries(Object.entries(rates).flatMap(([name, rate]) => (rate === undefined ? [] : [[name, formatUsd(rate)]])));
 }
 
@@ -33,10 +33,10 @@ describe('every catalogue file', () => {
   });
 
   it.each(vendors)('%s writes money as decimal strings, never as numbers', (vendor) => {
-    const written = z.object({ models: z.array(z.object({ price: z.looseObject({ tiers: z.array(z.record(z.string(), z.unknown())).default([]), fast: z.record(z.string(), z.unknown()).default({}) }) })) });
+    const written = z.object({ models: z.array(z.object({ price: z.looseObject({ tiers: z.array(z.record(z.string(), z.unknown())).default([]), modes: z.record(z.string(), z.record(z.string(), z.unknown())).default({}) }) })) });
     for (const { price } of written.parse(JSON.parse(readFileSync(fileOf(vendor), 'utf8'))).models) {
-      const { tiers, fast, ...rates } = price;
-      for (const { above: _, ...tier } of [rates, fast, ...tiers]) expect(Object.values(tier).every((rate) => typeof rate === 'string')).toBe(true);
+      const { tiers, modes, ...rates } = price;
+      for (const { above: _, ...tier } of [rates, ...Object.values(modes), ...tiers]) expect(Object.values(tier).every((rate) => typeof rate === 'string')).toBe(true);
     }
   });
 

@@ -10,7 +10,7 @@ export function modelFrom({ capabilities: usual, ...common }: Partial<ModelFacts
     contextLength: 200_000,
     outputLimit: 32_000,
     output: ['text'],
-    free: true,
+    ...(facts.price ? {} : { free: true }),
     ...common,
     ...facts,
     capabilities: { ...usual, ...capabilities },

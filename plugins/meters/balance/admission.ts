@@ -3,7 +3,7 @@
  * tokeniser never makes more tokens than bytes and counting tokens takes too long; output by its limit. Where
  * the balance is below the worst case, the limit is lowered and not the call refused.
  */
-import { affordableOutput, costOf, formatUsd, GatewayError, inputBound, inputEstimate, outputBound, pictureTokens, worstCost, type Grant, type Nano, type Planned, type Principal, type Target, type UseBound } from '../../../core/index.ts';
+import { affordableOutput, askedMode, costOf, formatUsd, GatewayError, inputBound, inputEstimate, outputBound, pictureTokens, worstCost, type Grant, type Nano, type Planned, type Principal, type Target, type UseBound } from '../../../core/index.ts';
 import { priceRecord } from './prices.ts';
 import type { Quote, Reserved } from './store.ts';
 
@@ -30,7 +30,7 @@ function boundOf({ call }: Planned, outputLimit: number | undefined, { model }: 
   const sent = inputBound(call, model);
   // What is found has to find room beside what was sent.
   const found = Math.max(0, Math.min(searches * tokensPerSearch, model.contextLength - sent));
-  return { searches, fast: call.fast ?? false, input: sent + found, output: outputBound(call, model, outputLimit), candidates: call.candidates };
+  return { searches, mode: askedMode(call), input: sent + found, output: outputBound(call, model, outputLimit), candidates: call.candidates };
 }
 
 /** A limit below which the call is not worth making: no part of a picture is. */
@@ -53,7 +53,7 @@ export function quotesFor({ targets, outputLimit }: Grant, planned: Planned, pol
     const most = worstCost(bound, target.price);
     const least = policy.whenShort === 'refuse' ? most : worstCost({ ...bound, output: Math.min(bound.output, leastOf(policy, planned, target)) }, target.price);
     const input = inputEstimate(planned.call, target.model);
-    const owed = costOf({ input, output: 0, fast: planned.call.fast }, target.price);
+    const owed = costOf({ input, output: 0, mode: askedMode(planned.call) }, target.price);
     return { model: target.model.id, provider: target.provider.name, price: priceRecord(target.price).version, least, most, input, owed };
   });
   return policy.reserve === 'dearest' ? withDearer(quotes) : quotes;

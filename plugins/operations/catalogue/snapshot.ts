@@ -47,7 +47,7 @@ const names = [
   ['input', 'input'], ['output', 'output'], ['cache_read', 'cacheRead'], ['cache_write', 'cacheWrite5m'], ['reasoning', 'reasoning'], ['input_audio', 'inputAudio'], ['output_audio', 'outputAudio'],
 ] as const;
 
-const fastSuffix = ' served first';
+const inMode = (name: string): string => ` served ${name}`;
 
 function ratesOf(listed: ListedRates, suffix = ''): Figures {
   return Object.fromEntries(names.flatMap(([theirs, ours]) => (listed[theirs] === undefined ? [] : [[ours + suffix, listed[theirs]]])));
@@ -56,7 +56,7 @@ function ratesOf(listed: ListedRates, suffix = ''): Figures {
 function listedFigures({ cost = {}, limit = {}, experimental }: ListedModel): Figures {
   const tiers = cost.tiers?.map((tier) => ratesOf(tier, ` above ${tier.tier.size}`)) ?? [];
   const long = cost.context_over_200k && tiers.length === 0 ? ratesOf(cost.context_over_200k, ' above 200000') : {};
-  const fast = ratesOf(experimental?.modes?.fast?.cost ?? {}, fastSuffix);
+  const fast = ratesOf(experimental?.modes?.fast?.cost ?? {}, inMode('fast'));
   const limits = { contextLength: limit.context, outputLimit: limit.output };
   return Object.assign({}, ratesOf(cost), ...tiers, long, fast, Object.fromEntries(Object.entries(limits).flatMap(([name, value]) => (value ? [[name, String(value)]] : []))));
 }
@@ -67,8 +67,8 @@ function priceFigures(rates: object, suffix = ''): [string, string][] {
 
 /** What our own catalogue says of a model. */
 export function figuresOf({ price, contextLength, outputLimit }: Model): Figures {
-  const { tiers = [], fast = {}, ...plain } = price ?? {};
-  return Object.fromEntries([...priceFigures(plain), ...priceFigures(fast, fastSuffix), ...tiers.flatMap(({ above, ...tier }) => priceFigures(tier, ` above ${above}`)), ['contextLength', String(contextLength)], ['outputLimit', String(outputLimit)]]);
+  const { tiers = [], modes = {}, ...plain } = price ?? {};
+  return Object.fromEntries([...priceFigures(plain), ...Object.entries(modes).flatMap(([name, rates]) => priceFigures(rates, inMode(name))), ...tiers.flatMap(({ above, ...tier }) => priceFigures(tier, ` above ${above}`)), ['contextLength', String(contextLength)], ['outputLimit', String(outputLimit)]]);
 }
 
 function pricedModels(listed: readonly ListedModel[]): Facts {

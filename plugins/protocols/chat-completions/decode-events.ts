@@ -5,7 +5,7 @@
  */
 import { GatewayError, knownCount, type BlockKind, type CanonicalEvent, type ClientCall, type EventDecoder, type Model, type Opaque, type WireEvent } from '../../../core/index.ts';
 import { readVendorError } from '../../shared/openai-error.ts';
-import { servedFast } from '../../shared/served-fast.ts';
+import { servedMode } from '../../shared/modes.ts';
 import { Transcript } from '../../shared/transcript.ts';
 import { isObject, type Fields } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
@@ -262,7 +262,7 @@ export class ReplyDecoder implements EventDecoder {
 
   #count(usage: Fields, { service_tier: tier }: Fields): void {
     const counted = decodeUsage(usage);
-    if (counted) this.#events.push({ type: 'usage', usage: { ...counted, ...servedFast(tier, this.#call) } });
+    if (counted) this.#events.push({ type: 'usage', usage: { ...counted, ...servedMode({ service_tier: tier }, this.#call) } });
   }
 
   #finish(candidate: Candidate, raw: string): void {

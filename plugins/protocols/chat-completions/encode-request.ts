@@ -7,6 +7,7 @@ import { fitLimit } from '../../shared/fit-limit.ts';
 import { foreignFields } from '../../shared/foreign-fields.ts';
 import { noteLosses } from '../../shared/losses.ts';
 import { isKept, jsonMessage } from '../../shared/json-mode.ts';
+import { isUnpriced, unpriced } from '../../shared/modes.ts';
 import { fitStrict } from '../../shared/object-schema.ts';
 import { loseSettings } from '../../shared/image-settings.ts';
 import { openaiFieldsFor, openaiFieldsOf, saysSafety } from '../../shared/openai-fields.ts';
@@ -53,7 +54,7 @@ export function encodeRequest(request: CanonicalRequest, model: Model, outputLim
     ...encodeReasoning(request, model, encoding),
     response_format: encodeFormat(request, model, encoding),
     ...encodeModalities(request, model, encoding),
-    ...encodeExtras(request, encoding),
+    ...encodeExtras(request, model, encoding),
   });
   loseSettings(request.image, [], encoding.lose);
   return { body, losses: [...losses, ...foreignFields(request, protocolName, alike)], stops: watched };
@@ -168,7 +169,7 @@ function encodeFormat(request: CanonicalRequest, { capabilities }: Model, { own,
 }
 
 /** Fields that only some vendors know, and others refuse. */
-function encodeExtras(request: CanonicalRequest, { extras, lose }: Encoding): Fields {
+function encodeExtras(request: CanonicalRequest, model: Model, { own, extras, lose }: Encoding): Fields {
   const userField = saysSafety(request, extras ? [protocolName, 'responses'] : [protocolName]) ? 'safety_identifier' : 'user';
   const rows = [
     ['verbosity', 'verbosity', request.verbosity],
@@ -179,8 +180,9 @@ function encodeExtras(request: CanonicalRequest, { extras, lose }: Encoding): Fi
   const fields: Record<string, unknown> = { [userField]: request.user };
   for (const [path, field, value] of rows) {
     if (value === undefined) continue;
-    if (extras) fields[field] = value;
-    else lose(path, 'the model does not take it', 'model');
+    if (!extras) lose(path, 'the model does not take it', 'model');
+    else if (field === 'service_tier' && !own && isUnpriced(request.serviceTier, model)) lose(path, unpriced, 'model');
+    else fields[field] = value;
   }
   return fields;
 }

@@ -2,11 +2,11 @@
  * Reads a client's request: its shape by the wire schema, then what takes two fields to see, then the facts the
  * gateway decides by. The canonical form is made when first asked for, since most calls go on verbatim.
  */
-import type { CanonicalRequest, ClientCall, InputSize, Model, Preferences } from '../../../core/index.ts';
+import type { CanonicalRequest, ClientCall, InputSize, Mode, Model, Preferences } from '../../../core/index.ts';
 import { base64Length } from '../../shared/data-url.ts';
 import { holdsEnvelope } from '../../shared/envelope.ts';
 import { preferencesOf } from '../../shared/provider-object.ts';
-import { asksForFast } from '../../shared/served-fast.ts';
+import { askedModes } from '../../shared/modes.ts';
 import { badField, checkWire } from '../../shared/wire-check.ts';
 import { decodeRequest, isOwnTool, isSearch, leastLimit } from './decode-request.ts';
 import { lacksThoughts, refusesExtensions, takesThinkingParts } from './reasoning.ts';
@@ -29,7 +29,7 @@ export class ChatCall implements ClientCall {
   readonly preferences: Preferences;
   readonly carriesState: boolean;
   readonly framing = 'events';
-  readonly fast: boolean;
+  readonly modes: readonly Mode[];
   /** How sound is wanted, where it is. */
   readonly soundFormat: string | undefined;
   /** The output limits as they stand in the body, by their names there. */
@@ -50,7 +50,7 @@ export class ChatCall implements ClientCall {
     this.soundFormat = wire.audio?.format;
     this.usageWanted = wire.stream_options?.include_usage ?? false;
     this.size = sizeOf(wire.messages, text);
-    this.fast = asksForFast(wire.service_tier);
+    this.modes = askedModes({ service_tier: wire.service_tier });
     this.searches = wire.web_search_options || wire.tools?.some(isSearch) ? Infinity : 0;
     this.preferences = preferencesOf(wire.provider);
     this.carriesState = holdsEnvelope(text);

@@ -5,6 +5,7 @@
  */
 import { GatewayError, knownCount, type BlockKind, type CanonicalEvent, type ClientCall, type EventDecoder, type Opaque, type WireEvent } from '../../../core/index.ts';
 import { codeResult } from '../../shared/hosted-tools.ts';
+import { servedMode } from '../../shared/modes.ts';
 import { longestCited, Transcript } from '../../shared/transcript.ts';
 import { isObject, leftover, type Fields } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
@@ -106,7 +107,8 @@ export class ReplyDecoder implements EventDecoder {
   }
 
   #count(wire: Fields): void {
-    const usage = this.#searches.count > 0 ? { ...decodeUsage(wire), webSearches: this.#searches.count } : decodeUsage(wire);
+    const counted = this.#searches.count > 0 ? { ...decodeUsage(wire), webSearches: this.#searches.count } : decodeUsage(wire);
+    const usage = counted && { ...counted, ...servedMode({ serviceTier: wire['serviceTier'] }, this.#call) };
     const told = JSON.stringify(usage);
     if (!usage || told === this.#counted) return;
     this.#counted = told;

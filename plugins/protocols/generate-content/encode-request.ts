@@ -5,6 +5,7 @@
 import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/index.ts';
 import { foreignFields } from '../../shared/foreign-fields.ts';
 import { noteLosses } from '../../shared/losses.ts';
+import { isUnpriced, unpriced } from '../../shared/modes.ts';
 import { isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { encodeTurns } from './encode-contents.ts';
@@ -27,7 +28,7 @@ export function encodeRequest(request: CanonicalRequest, model: Model, outputLim
     tools,
     toolConfig: toolConfig ?? (form.includes('toolConfig') ? {} : undefined),
     generationConfig: Object.keys(generation).length > 0 || form.includes('generationConfig') ? generation : undefined,
-    serviceTier: encodeTier(request, encoding),
+    serviceTier: encodeTier(request, model, encoding),
   });
   for (const name of ['user', 'metadata', 'cacheKey', 'verbosity'] as const) {
     const value = request[name];
@@ -52,12 +53,14 @@ function unfolded(fields: Fields): Fields {
 /** Google's words for tiers that others call otherwise. */
 const tiers: Readonly<Record<string, string>> = { default: 'standard', standard: 'standard', flex: 'flex', priority: 'priority' };
 
-function encodeTier(request: CanonicalRequest, { lose }: Encoding): string | undefined {
+function encodeTier(request: CanonicalRequest, model: Model, { lose }: Encoding): string | undefined {
   const { serviceTier: tier } = request;
   if (tier === undefined) return undefined;
   const written = bag.form(request).find((word) => word.startsWith('tier:'))?.slice('tier:'.length);
   if (written !== undefined) return written;
   const known = Object.hasOwn(tiers, tier) ? tiers[tier] : undefined;
   if (known === undefined && tier !== 'auto') lose('serviceTier', 'Google has no such tier');
-  return known;
+  if (known === undefined || !isUnpriced(known, model)) return known;
+  lose('serviceTier', unpriced, 'model');
+  return undefined;
 }

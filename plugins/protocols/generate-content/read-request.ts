@@ -2,8 +2,9 @@
  * Reads a client's request: its spelling, its shape by the wire schema, then what takes two fields to see, then the
  * facts the gateway decides by. The canonical form is made when first asked for, since most calls go on verbatim.
  */
-import { GatewayError, type CanonicalRequest, type ClientCall, type InputSize, type Match, type Model, type Preferences } from '../../../core/index.ts';
+import { GatewayError, type CanonicalRequest, type ClientCall, type InputSize, type Match, type Mode, type Model, type Preferences } from '../../../core/index.ts';
 import { holdsEnvelope } from '../../shared/envelope.ts';
+import { askedModes } from '../../shared/modes.ts';
 import { preferencesOf } from '../../shared/provider-object.ts';
 import { badField, checkWire } from '../../shared/wire-check.ts';
 import { decodeRequest } from './decode-request.ts';
@@ -24,6 +25,7 @@ export class GenerateCall implements ClientCall {
   readonly usageWanted = true;
   readonly size: InputSize;
   readonly searches: number;
+  readonly modes: readonly Mode[];
   readonly preferences: Preferences;
   readonly carriesState: boolean;
   /** How the body was written, for edits to name its fields alike. */
@@ -49,6 +51,7 @@ export class GenerateCall implements ClientCall {
     this.providerPaths = wire.provider === undefined ? [] : modelPath?.length === 2 ? [['provider'], ['generateContentRequest', 'provider']] : [['provider']];
     this.size = sizeOf(wire, text);
     this.searches = wire.tools?.some(isSearch) ? Infinity : 0;
+    this.modes = askedModes({ [toldPath('serviceTier', words)]: wire.serviceTier });
     this.carriesState = holdsEnvelope(text);
     this.words = words;
     this.modelPath = modelPath;

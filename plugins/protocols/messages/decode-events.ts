@@ -3,7 +3,7 @@
  * have made it. It runs on every event of every stream, for metering if for nothing else.
  */
 import { GatewayError, type CanonicalEvent, type ClientCall, type EventDecoder, type Opaque, type WireEvent } from '../../../core/index.ts';
-import { servedFast } from '../../shared/served-fast.ts';
+import { servedMode } from '../../shared/modes.ts';
 import { isObject, type Fields } from '../../shared/vendor-bag.ts';
 import { decodeAnnotation } from './annotations.ts';
 import { bag, nativeVendor } from './bag.ts';
@@ -139,7 +139,8 @@ export class ReplyDecoder implements EventDecoder {
   #count(usage: Fields): void {
     this.#usage = mergeUsage(this.#usage, usage);
     const counted = decodeUsage(this.#usage);
-    if (counted) this.#events.push({ type: 'usage', usage: { ...counted, ...servedFast(this.#usage['speed'], this.#call) } });
+    const { speed, inference_geo } = this.#usage;
+    if (counted) this.#events.push({ type: 'usage', usage: { ...counted, ...servedMode({ speed, inference_geo }, this.#call) } });
   }
 
   #begin(index: unknown, wire: Fields): void {

@@ -4,10 +4,10 @@
  * verbatim.
  */
 import { GatewayError } from '../../../core/index.ts';
-import type { CanonicalRequest, ClientCall, ClientHeaders, InputSize, Match, Preferences } from '../../../core/index.ts';
+import type { CanonicalRequest, ClientCall, ClientHeaders, InputSize, Match, Mode, Preferences } from '../../../core/index.ts';
 import { holdsEnvelope } from '../../shared/envelope.ts';
 import { preferencesOf } from '../../shared/provider-object.ts';
-import { asksForFast } from '../../shared/served-fast.ts';
+import { askedModes } from '../../shared/modes.ts';
 import { badField, checkWire } from '../../shared/wire-check.ts';
 import { decodeRequest, isSearch } from './decode-request.ts';
 import { countWire, isFunctionTool, isKnownBlock, requestWire } from './wire.ts';
@@ -29,7 +29,7 @@ export class MessagesCall implements ClientCall {
   /** Whether the body holds a `provider` object, which no vendor is to see. */
   readonly namesProvider: boolean;
   readonly isCount: boolean;
-  readonly fast: boolean;
+  readonly modes: readonly Mode[];
   /** Tokens of thinking the client asked for in so many words: always fewer than the output limit. */
   readonly budget: number | undefined;
   readonly #wire: WireRequest;
@@ -45,7 +45,7 @@ export class MessagesCall implements ClientCall {
     this.preferences = preferencesOf(wire.provider);
     this.namesProvider = wire.provider !== undefined;
     this.size = sizeOf(wire, text);
-    this.fast = asksForFast(wire['speed']);
+    this.modes = askedModes({ speed: wire['speed'], inference_geo: wire['inference_geo'] });
     this.searches = wire.tools?.reduce((sum, tool) => sum + searchesOf(tool), 0) ?? 0;
     this.carriesState = holdsEnvelope(text) || hasUnsignedThoughts(wire) || isThoughtlessLoop(wire);
     this.#wire = wire;

@@ -5,7 +5,7 @@
  */
 import { GatewayError, type CanonicalEvent, type ClientCall, type EventDecoder, type Model, type WireEvent } from '../../../core/index.ts';
 import { readVendorError } from '../../shared/openai-error.ts';
-import { servedFast } from '../../shared/served-fast.ts';
+import { servedMode } from '../../shared/modes.ts';
 import { isObject, type Fields } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { decodeFinish } from './finish.ts';
@@ -110,7 +110,7 @@ export class ReplyDecoder implements EventDecoder {
     }
     this.#items.close();
     const usage = decodeUsage(response);
-    if (usage) this.#events.push({ type: 'usage', usage: { ...usage, ...servedFast(response['service_tier'], this.#call) } });
+    if (usage) this.#events.push({ type: 'usage', usage: { ...usage, ...servedMode({ service_tier: response['service_tier'] }, this.#call) } });
     const reason = decodeFinish(response, this.#items);
     if (!reason) return this.#fail(response);
     this.#over = true;

@@ -11,6 +11,7 @@ import { fitModalities } from '../../shared/fit-modalities.ts';
 import { foreignFields } from '../../shared/foreign-fields.ts';
 import { isKept, jsonMessage } from '../../shared/json-mode.ts';
 import { noteLosses } from '../../shared/losses.ts';
+import { isUnpriced, unpriced } from '../../shared/modes.ts';
 import { fitStrict } from '../../shared/object-schema.ts';
 import { openaiFieldsFor, openaiFieldsOf, saysSafety } from '../../shared/openai-fields.ts';
 import { effortFor, nearestEffort } from '../../shared/reasoning-effort.ts';
@@ -45,7 +46,7 @@ export function encodeRequest(asked: CanonicalRequest, model: Model, outputLimit
     ...encodeSampling(request, encoding),
     reasoning: encodeReasoning(request, encoding),
     text: encodeText(request, encoding),
-    ...encodeExtras(request, encoding),
+    ...encodeExtras(request, model, encoding),
     ...encodeState(request, encoding),
   });
   loseSettings(request.image, [], lose);
@@ -142,12 +143,14 @@ const tiers: ReadonlyMap<string, string> = new Map([
   ['standard_only', 'default'],
 ]);
 
-function encodeExtras(request: CanonicalRequest, { own, owner, lose }: Encoding): Fields {
+function encodeExtras(request: CanonicalRequest, model: Model, { own, owner, lose }: Encoding): Fields {
   const { user, serviceTier } = request;
   const userField = saysSafety(request, owner === nativeVendor ? [protocolName, 'chat-completions'] : [protocolName]) ? 'safety_identifier' : 'user';
   const tier = own || serviceTier === undefined ? serviceTier : tiers.get(serviceTier);
+  const isLost = !own && isUnpriced(tier, model);
   if (serviceTier !== undefined && tier === undefined) lose('serviceTier', 'responses has no such tier');
-  return { [userField]: own ? user : shortened(user), metadata: request.metadata, service_tier: tier, prompt_cache_key: request.cacheKey };
+  if (isLost) lose('serviceTier', unpriced, 'model');
+  return { [userField]: own ? user : shortened(user), metadata: request.metadata, service_tier: isLost ? undefined : tier, prompt_cache_key: request.cacheKey };
 }
 
 const longestUser = 64;

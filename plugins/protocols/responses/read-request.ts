@@ -2,11 +2,11 @@
  * Reads a client's request: its shape by the wire schema, then what takes two fields to see, then the facts the
  * gateway decides by. The canonical form is made when first asked for, since most calls go on verbatim.
  */
-import { GatewayError, type CanonicalRequest, type ClientCall, type InputSize, type Match, type Model, type Preferences } from '../../../core/index.ts';
+import { GatewayError, type CanonicalRequest, type ClientCall, type InputSize, type Match, type Mode, type Model, type Preferences } from '../../../core/index.ts';
 import { base64Length } from '../../shared/data-url.ts';
 import { holdsEnvelope } from '../../shared/envelope.ts';
 import { preferencesOf } from '../../shared/provider-object.ts';
-import { asksForFast } from '../../shared/served-fast.ts';
+import { askedModes } from '../../shared/modes.ts';
 import { isObject, type Fields } from '../../shared/vendor-bag.ts';
 import { badField, checkWire } from '../../shared/wire-check.ts';
 import { nativeVendor } from './bag.ts';
@@ -33,7 +33,7 @@ export class ResponsesCall implements ClientCall {
   readonly usageWanted = true;
   readonly framing = 'events';
   readonly size: InputSize;
-  readonly fast: boolean;
+  readonly modes: readonly Mode[];
   readonly searches: number;
   readonly preferences: Preferences;
   readonly carriesState: boolean;
@@ -49,7 +49,7 @@ export class ResponsesCall implements ClientCall {
     this.stream = wire.stream ?? false;
     this.outputLimit = wire.max_output_tokens ?? undefined;
     this.size = sizeOf(items, text);
-    this.fast = asksForFast(wire.service_tier);
+    this.modes = askedModes({ service_tier: wire.service_tier });
     this.searches = read.tools?.some(({ tool }) => isSearch(tool)) ? (wire.max_tool_calls ?? Infinity) : 0;
     this.preferences = preferencesOf(wire.provider);
     this.carriesState = holdsEnvelope(text) || isSealedElsewhere(read) || items.some(isOurThought);

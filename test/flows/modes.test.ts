@@ -1,4 +1,4 @@
-/** Calls that a vendor serves before others, at rates of its own: reserved for where they ask for it, and charged as the vendor says it served them. */
+/** Calls that a vendor serves otherwise than usual, at rates of their own: reserved for where they ask for it, charged as the vendor says it served them, and refused where nobody knows the rates. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
@@ -14,6 +14,8 @@ import { station } from '../support/station.ts';
 
 const usual = { input: '1', output: '2' };
 const fast = { input: '10', output: '20' };
+const us = { input: '1.1', output: '2.2' };
+const both = { input: '11', output: '22' };
 
 /** What the vendor says next. */
 let says: { readonly type: string; readonly body: string };
@@ -24,7 +26,7 @@ let key: string;
 beforeAll(async () => {
   vendor = await startScriptedVendor((response) => void response.writeHead(200, { 'content-type': says.type }).end(says.body));
   const endpoints = { 'chat-completions': `${vendor.origin}/chat`, responses: `${vendor.origin}/responses`, messages: `${vendor.origin}/messages` };
-  const models = [{ price: { ...usual, fast } }, { id: 'house/one-price', price: usual }];
+  const models = [{ price: { ...usual, modes: { fast, us, 'fast us': both } } }, { id: 'house/one-price', price: usual }];
   gateway = await startGateway({ plugins: [bearer(), chatCompletions(), responses(), messages(), station({ name: 'v', endpoints, models }), preferences(), balance()] });
   ({ store, key } = await openBooks(gateway));
   await gateway.verb('credit add', ['tester', '5']);
@@ -38,7 +40,7 @@ afterAll(async () => {
 const json = (body: object): typeof says => ({ type: 'application/json', body: JSON.stringify(body) });
 const chat = (tier?: string): object => ({ id: 'c', object: 'chat.completion', created: 1, model: 'm', service_tier: tier, choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }], usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 } });
 const response = (tier?: string): object => ({ id: 'resp_1', object: 'response', created_at: 1, status: 'completed', model: 'm', service_tier: tier, output: [{ type: 'message', id: 'msg_1', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text: 'Hi', annotations: [] }] }], usage: { input_tokens: 3, output_tokens: 2, total_tokens: 5 } });
-const message = (speed?: string): object => ({ id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content: [{ type: 'text', text: 'Hi' }], stop_reason: 'end_turn', stop_sequence: null, usage: { input_tokens: 3, output_tokens: 2, speed } });
+const message = (speed?: string, inference_geo?: string): object => ({ id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content: [{ type: 'text', text: 'Hi' }], stop_reason: 'end_turn', stop_sequence: null, usage: { input_tokens: 3, output_tokens: 2, speed, inference_geo } });
 
 const asked = [{ role: 'user', content: 'Hi' }];
 const families = {
@@ -52,6 +54,8 @@ interface Booked {
   readonly status: number;
   readonly reserved: bigint;
   readonly charged: bigint;
+  readonly suspect: boolean;
+  readonly told: string;
 }
 
 async function call(family: (typeof names)[number], fields: object, reply: typeof says): Promise<Booked> {
@@ -62,9 +66,9 @@ async function call(family: (typeof names)[number], fields: object, reply: typeo
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'anthropic-version': '2023-06-01' },
     body: JSON.stringify({ model: 'house/model', ...body, ...fields }),
   });
-  await sent.text();
+  const told = await sent.text();
   const [reserve, end] = await store.entries({ call: sent.headers.get('x-request-id') ?? '', limit: 2 });
-  return { status: sent.status, reserved: reserve?.reserved ?? 0n, charged: end?.revenue ?? 0n };
+  return { status: sent.status, reserved: reserve?.reserved ?? 0n, charged: end?.revenue ?? 0n, suspect: end?.flags.includes('suspect') ?? false, told };
 }
 
 /** Three tokens in and two out, in nano-USD. */
@@ -88,9 +92,57 @@ it.each(names)('a call of %s is taken to be served as it asked where nobody says
   expect((await call(family, { [field]: word }, json(reply()))).charged).toBe(fastCost);
 });
 
-it.each(names)('a call of %s costs what it always does where its model has one price', async (family) => {
+it.each(names)('a call of %s that asks for it is refused by the name of its field where its model has one price', async (family) => {
   const { field, word, reply } = families[family];
-  expect((await call(family, { model: 'house/one-price', [field]: word }, json(reply(word)))).charged).toBe(slowCost);
+  const refused = await call(family, { model: 'house/one-price', [field]: word }, json(reply(word)));
+  expect(refused).toMatchObject({ status: 400, reserved: 0n, charged: 0n });
+  expect(refused.told).toContain(`\\"${field}\\" asks to be served in a way`);
+});
+
+it.each(names)('a call of %s that is served so unasked costs its rates, and is suspect where they are not known', async (family) => {
+  const { word, reply } = families[family];
+  expect(await call(family, {}, json(reply(word)))).toMatchObject({ charged: fastCost, suspect: false });
+  expect(await call(family, { model: 'house/one-price' }, json(reply(word)))).toMatchObject({ status: 200, charged: slowCost, suspect: true });
+});
+
+it.each(['flex', 'auto', 'default', 'scale'])('the tier "%s" costs what a call always does', async (tier) => {
+  expect(await call('chat-completions', { model: 'house/one-price', service_tier: tier }, json(chat(tier)))).toMatchObject({ status: 200, charged: slowCost, suspect: false });
+});
+
+it.each(['ultrafast', 'constructor'])('the tier "%s", which no price is known for, is refused', async (tier) => {
+  const refused = await call('responses', { service_tier: tier }, json(response(tier)));
+  expect([refused.status, refused.told]).toEqual([400, expect.stringContaining(tier)]);
+});
+
+/** Three tokens in and two out, in nano-USD, of what is served in one country alone. */
+const [localCost, fastLocalCost] = [7700n, 77_000n];
+
+it.each<[asked: object, told: [speed?: string | undefined, place?: string], charged: bigint]>([
+  [{ inference_geo: 'us' }, [undefined, 'us'], localCost],
+  [{ inference_geo: 'us' }, ['standard', 'us'], localCost],
+  [{ inference_geo: 'us' }, [undefined, 'global'], slowCost],
+  [{ inference_geo: 'us' }, [], localCost],
+  [{ inference_geo: 'global' }, [undefined, 'global'], slowCost],
+  [{}, ['standard', 'not_available'], slowCost],
+  [{}, [undefined, 'us'], localCost],
+  [{ inference_geo: 'us', speed: 'fast' }, ['fast', 'us'], fastLocalCost],
+  [{ inference_geo: 'us', speed: 'fast' }, ['standard', 'us'], localCost],
+  [{ inference_geo: 'us', speed: 'fast' }, [undefined, 'us'], fastLocalCost],
+])('a message that asks for %j and is told to be served as %j costs %s', async (asked, told, charged) => {
+  expect(await call('messages', asked, json(message(...told)))).toMatchObject({ status: 200, charged, suspect: false });
+});
+
+it('a message is reserved for at the rates of where it asks to be served', async () => {
+  const [plain, local] = [await call('messages', { inference_geo: 'none' }, json(message())), await call('messages', { inference_geo: 'us' }, json(message()))];
+  expect(plain.status).toBe(400);
+  expect(local.reserved).toBeGreaterThan(((await call('messages', {}, json(message()))).reserved * 21n) / 20n);
+});
+
+it('a message that asks for a place its model has no price for is refused by the name of the field', async () => {
+  for (const fields of [{ inference_geo: 'eu' }, { model: 'house/one-price', inference_geo: 'us' }, { inference_geo: 'eu', speed: 'fast' }]) {
+    const refused = await call('messages', fields, json(message()));
+    expect([refused.status, refused.told]).toEqual([400, expect.stringContaining('inference_geo')]);
+  }
 });
 
 it('a stream tells it with its usage', async () => {
