@@ -149,6 +149,12 @@ describe('a wrong field is refused by its name', () => {
     expect(error.message.startsWith(`"${param}" `)).toBe(true);
   });
 
+  it('models to fall back to at their vendor, which cost something else, are to be named to the gateway', () => {
+    const error = refusal(() => callWith({ models: ['openai/gpt-5.5'] }));
+    expect(error).toMatchObject({ code: 'unsupported_parameter', details: { param: 'models' }, message: expect.stringContaining('"provider.fallback"') });
+    for (const models of [null, []]) expect(callWith({ models }).preferences.fallback).toBeUndefined();
+  });
+
   it('a long value is not thrown back whole', () => {
     expect(refusal(() => callWith({ verbosity: 'x'.repeat(100_000) })).message.length).toBeLessThan(200);
   });

@@ -2,7 +2,7 @@
  * Reads a client's request: its shape by the wire schema, then what takes two fields to see, then the facts the
  * gateway decides by. The canonical form is made when first asked for, since most calls go on verbatim.
  */
-import type { CanonicalRequest, ClientCall, InputSize, Mode, Model, Preferences } from '../../../core/index.ts';
+import { GatewayError, type CanonicalRequest, type ClientCall, type InputSize, type Mode, type Model, type Preferences } from '../../../core/index.ts';
 import { base64Length } from '../../shared/data-url.ts';
 import { holdsEnvelope } from '../../shared/envelope.ts';
 import { preferencesOf } from '../../shared/provider-object.ts';
@@ -95,6 +95,10 @@ function checkTogether(wire: WireRequest): void {
   if (wire.stream_options && !wire.stream) throw badField('stream_options', 'is only for streams', '"stream": true with it, or leave it out');
   if (wire.top_logprobs && !wire.logprobs) {
     throw badField('top_logprobs', 'is only for calls with log probabilities', '"logprobs": true with it, or leave it out');
+  }
+  const { models } = wire;
+  if (Array.isArray(models) && models.length > 0) {
+    throw new GatewayError('unsupported_parameter', '"models" lets a model answer that the call is not priced by: name the models to fall back to as "provider.fallback", or leave it out.', { param: 'models' });
   }
   checkToolChoice(wire);
   const { function_call: call, functions = [] } = wire;
