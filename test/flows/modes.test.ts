@@ -26,7 +26,7 @@ let key: string;
 beforeAll(async () => {
   vendor = await startScriptedVendor((response) => void response.writeHead(200, { 'content-type': says.type }).end(says.body));
   const endpoints = { 'chat-completions': `${vendor.origin}/chat`, responses: `${vendor.origin}/responses`, messages: `${vendor.origin}/messages` };
-  const models = [{ price: { ...usual, modes: { fast, us, 'fast us': both } } }, { id: 'house/one-price', price: usual }];
+  const models = [{ price: { ...usual, modes: { fast, us, 'fast us': both } } }, { id: 'house/one-price', price: usual }, { id: 'house/painter', price: { ...usual, modes: { image_generation: fast } } }];
   gateway = await startGateway({ plugins: [bearer(), chatCompletions(), responses(), messages(), station({ name: 'v', endpoints, models }), preferences(), balance()] });
   ({ store, key } = await openBooks(gateway));
   await gateway.verb('credit add', ['tester', '5']);
@@ -112,6 +112,13 @@ it.each(['flex', 'auto', 'default', 'scale'])('the tier "%s" costs what a call a
 it.each(['ultrafast', 'constructor'])('the tier "%s", which no price is known for, is refused', async (tier) => {
   const refused = await call('responses', { service_tier: tier }, json(response(tier)));
   expect([refused.status, refused.told]).toEqual([400, expect.stringContaining(tier)]);
+});
+
+it('a tool that paints, with a model of its own, is refused by its name where a model has no price for that', async () => {
+  const tools = [{ type: 'web_search' }, { type: 'image_generation' }];
+  const refused = await call('responses', { tools }, json(response()));
+  expect([refused.status, refused.reserved, refused.told]).toEqual([400, 0n, expect.stringContaining('tools[1].type')]);
+  expect((await call('responses', { model: 'house/painter', tools }, json(response()))).charged).toBe(fastCost);
 });
 
 /** Three tokens in and two out, in nano-USD, of what is served in one country alone. */

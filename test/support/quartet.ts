@@ -55,6 +55,7 @@ const facts: Readonly<Record<Wire, { readonly plain: Facts; readonly thinking: F
   },
   responses: {
     plain: { id: 'openai/responses-plain', upstream: 'gpt-4.1', capabilities: { chatExtras: true, hosted } },
+    drawing: { id: 'openai/responses-drawing', upstream: 'gpt-4.1', price: { input: '1', output: '2', modes: { image_generation: { input: '5', output: '40' } } }, capabilities: { chatExtras: true, hosted } },
     thinking: { id: 'openai/responses-thinking', upstream: 'gpt-5.6-sol', capabilities: { chatExtras: true, cacheMarks: true, hosted, sampling: false, reasoning: { style: 'effort', efforts: ['none', 'low', 'medium', 'high', 'xhigh', 'max'] } } },
   },
   messages: {

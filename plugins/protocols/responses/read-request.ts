@@ -17,6 +17,8 @@ import { isMadeId } from './response-object.ts';
 import { isNativeSeal, sealerOf } from './sealed.ts';
 import { requestWire, type WireContent, type WireRequest } from './wire.ts';
 
+const painter = 'image_generation';
+
 /** A body whose items and tools are read as well. */
 export interface ReadRequest {
   readonly wire: WireRequest;
@@ -49,7 +51,7 @@ export class ResponsesCall implements ClientCall {
     this.stream = wire.stream ?? false;
     this.outputLimit = wire.max_output_tokens ?? undefined;
     this.size = sizeOf(items, text);
-    this.modes = askedModes({ service_tier: wire.service_tier });
+    this.modes = [...askedModes({ service_tier: wire.service_tier }), ...picturesAsked(read)];
     this.searches = read.tools?.some(({ tool }) => isSearch(tool)) ? (wire.max_tool_calls ?? Infinity) : 0;
     this.preferences = preferencesOf(wire.provider);
     this.carriesState = holdsEnvelope(text) || isSealedElsewhere(read) || items.some(isOurThought);
@@ -66,6 +68,12 @@ export class ResponsesCall implements ClientCall {
     this.#request ??= decodeRequest(this.#read);
     return this.#request;
   }
+}
+
+/** A tool that paints is another model, whose tokens cost several times those of the one that is asked. */
+function picturesAsked({ tools = [] }: ReadRequest): Mode[] {
+  const place = tools.findIndex(({ tool }) => tool.type === painter);
+  return place < 0 ? [] : [{ name: painter, field: `tools[${place}].type` }];
 }
 
 /** Thoughts of a vendor that seals none, in an item the gateway made: no vendor of this wire knows it. */
