@@ -1,8 +1,9 @@
 /** What a call is quoted at, and what a grant is narrowed to once an amount is reserved. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { worstCost, type Grant, type Planned, type Target } from '../../core/index.ts';
+import { costOf, worstCost, type Grant, type Planned, type Target } from '../../core/index.ts';
 import { narrow, outOfBalance, quotesFor, type Policy } from '../../plugins/meters/balance/admission.ts';
+import { presumed } from '../../plugins/meters/balance/decisions.ts';
 import { routed } from '../support/exchange.ts';
 import { target } from './targets.ts';
 
@@ -65,6 +66,15 @@ describe('a quote', () => {
 
   it('asks no more than the caller where that is below the least', () => {
     expect(quotesFor(grant(cheap), planned({ outputLimit: 3 }), lower)[0]).toMatchObject({ least: 106_000n, most: 106_000n });
+  });
+
+  it('presumes of a call that nobody hears of again what the figures that are kept of it cost, however it asked to be served', () => {
+    const first = target('cheap', { input: '1', output: '2', modes: { fast: { input: '10', output: '20' } } });
+    const asking = planned({ outputLimit: 50 });
+    const [quote] = quotesFor(grant(first), { ...asking, call: { ...asking.call, modes: [{ name: 'fast', field: 'service_tier' }] } }, lower);
+    if (!quote) throw new Error('nothing was quoted');
+    expect(quote.most).toBe(1_000_000n + 50n * 20_000n);
+    expect(costOf(JSON.parse(presumed('call', quote).usage), first.price)).toBe(quote.owed);
   });
 
   it('has no lower end where short balances are refused', () => {

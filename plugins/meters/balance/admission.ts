@@ -53,7 +53,8 @@ export function quotesFor({ targets, outputLimit }: Grant, planned: Planned, pol
     const most = worstCost(bound, target.price);
     const least = policy.whenShort === 'refuse' ? most : worstCost({ ...bound, output: Math.min(bound.output, leastOf(policy, planned, target)) }, target.price);
     const input = inputEstimate(planned.call, target.model);
-    const owed = costOf({ input, output: 0, mode: askedMode(planned.call) }, target.price);
+    // At the usual rates: of a call that nobody hears of again nobody can say that it was served in another way.
+    const owed = costOf({ input, output: 0 }, target.price);
     return { model: target.model.id, provider: target.provider.name, price: priceRecord(target.price).version, least, most, input, owed };
   });
   return policy.reserve === 'dearest' ? withDearer(quotes) : quotes;
