@@ -102,6 +102,28 @@ function placeOf(location: unknown): Fields {
   return isObject(approximate) ? approximate : place;
 }
 
+/** OpenAI's limit of the calls of all tools it runs, a field of the request; elsewhere a search is limited by an option of its own. */
+export const callLimit = 'max_tool_calls';
+const useLimit = 'max_uses';
+
+/** Whether a vendor is asked to search and to run nothing else: then the two limits say the same. */
+function onlySearches(tools: readonly Tool[]): boolean {
+  return tools.every((tool) => tool.type !== 'hosted' || tool.kind === 'web-search');
+}
+
+/** The tools of a request, with OpenAI's limit as an option of its search. */
+export function withLimitedSearch({ tools = [], vendor }: CanonicalRequest): readonly Tool[] {
+  const limit = vendor?.['responses']?.[callLimit];
+  if (typeof limit !== 'number' || !onlySearches(tools)) return tools;
+  return tools.map((tool) => (tool.type === 'hosted' && isObject(tool.value) ? { ...tool, value: { ...tool.value, [useLimit]: limit } } : tool));
+}
+
+/** The limit of the search as one of all tools that the vendor runs; undefined where it has none, or others are run. */
+export function limitOfSearch(tools: readonly Tool[]): unknown {
+  const [value] = tools.flatMap((tool) => (tool.type === 'hosted' ? [tool.value] : []));
+  return onlySearches(tools) && isObject(value) ? value[useLimit] : undefined;
+}
+
 /** Throws where code is to run in a place, or on files, that another vendor keeps. */
 export function checkContainer(tool: HostedTool, path: string): void {
   const container = isObject(tool.value) ? tool.value['container'] : undefined;

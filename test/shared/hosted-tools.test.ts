@@ -35,11 +35,31 @@ describe('a search', () => {
     ['chat-completions', 'generate-content', [{ googleSearch: {} }], ['tools[0].search_context_size', 'tools[0].user_location']],
     ['responses', 'messages', [{ type: 'web_search_20250305', name: 'web_search', user_location: { type: 'approximate', ...oslo }, allowed_domains: ['a.no'] }], ['tools[0].search_context_size']],
     ['responses', 'generate-content', [{ googleSearch: {} }], ['tools[0].filters.allowed_domains', 'tools[0].search_context_size', 'tools[0].user_location']],
-    ['messages', 'responses', [{ type: 'web_search', filters: { allowed_domains: ['a.no'] }, user_location: { type: 'approximate', ...oslo } }], ['tools[0].max_uses']],
+    ['messages', 'responses', [{ type: 'web_search', filters: { allowed_domains: ['a.no'] }, user_location: { type: 'approximate', ...oslo } }], []],
     ['generate-content', 'responses', [{ type: 'web_search' }], []],
     ['generate-content', 'messages', [{ type: 'web_search_20250305', name: 'web_search' }], []],
   ] as const)('of %s is asked of %s with the options it has', (client, wire, tools, lost) => {
     expect(sent(client, searches[client], wire)).toEqual({ tools, options: undefined, lost });
+  });
+
+  function limited(client: Wire, more: object, wire: Wire): { limits: unknown[]; lost: string[] } {
+    const encoded = families[wire].protocol.upstream.encodeRequest(readCall(client, { ...searches[client], ...more }).decode(), targets[wire], undefined);
+    const { tools = [], max_tool_calls: calls }: { tools?: { max_uses?: number }[]; max_tool_calls?: number } = JSON.parse(JSON.stringify(encoded.body));
+    const lost = encoded.losses.flatMap(({ path }) => (/max_/.test(path) ? [path] : []));
+    return { limits: [calls, ...tools.map(({ max_uses: uses }) => uses)], lost };
+  }
+
+  it('alone is limited as its client says, in the words of either wire', () => {
+    expect(limited('messages', {}, 'responses')).toEqual({ limits: [2, undefined], lost: [] });
+    expect(limited('responses', { max_tool_calls: 3 }, 'messages')).toEqual({ limits: [undefined, 3], lost: [] });
+    expect(limited('responses', { max_tool_calls: 3 }, 'generate-content')).toEqual({ limits: [undefined, undefined], lost: ['max_tool_calls'] });
+  });
+
+  it('beside other tools of the vendor has no limit that says the same, and that is told', () => {
+    const search = { type: 'web_search_20250305', name: 'web_search', max_uses: 2 };
+    expect(limited('messages', { tools: [search, { type: 'code_execution_20250825', name: 'code_execution' }] }, 'responses')).toEqual({ limits: [undefined, undefined, undefined], lost: ['tools[0].max_uses'] });
+    const coder = { type: 'code_interpreter', container: { type: 'auto' } };
+    expect(limited('responses', { tools: [{ type: 'web_search' }, coder], max_tool_calls: 3 }, 'messages')).toEqual({ limits: [undefined, undefined, undefined], lost: ['max_tool_calls'] });
   });
 
   it.each(['responses', 'messages', 'generate-content'] as const)('of %s is asked of chat-completions where the model is listed for it', (client) => {

@@ -6,6 +6,7 @@ import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/inde
 import { fitLimit } from '../../shared/fit-limit.ts';
 import { fitModalities } from '../../shared/fit-modalities.ts';
 import { foreignFields } from '../../shared/foreign-fields.ts';
+import { callLimit } from '../../shared/hosted-tools.ts';
 import { noteLosses } from '../../shared/losses.ts';
 import { nested, overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
@@ -46,7 +47,8 @@ export function encodeRequest(request: CanonicalRequest, model: Model, outputLim
     ...encodeAbout(request, encoding),
   });
   loseOthers(request, encoding);
-  return { body, losses: [...losses, ...foreignFields(request, protocolName)], stops: encoding.own ? [] : (request.stop ?? []).filter(isBlank) };
+  const limited = new Set(tools?.some((tool) => tool['max_uses'] !== undefined) ? [callLimit] : []);
+  return { body, losses: [...losses, ...foreignFields(request, protocolName, limited)], stops: encoding.own ? [] : (request.stop ?? []).filter(isBlank) };
 }
 
 /** This wire wants a limit in every request: the model's own where nobody stated one. */

@@ -1,7 +1,7 @@
 /** Tools, and the choice among them, as this wire names them. */
 import type { CanonicalRequest, Tool } from '../../../core/index.ts';
 import { asFunction } from '../../shared/custom-tools.ts';
-import { checkContainer, hosts, loseHosted, mustCall, searchOptions, withoutRepeats, type SearchWords } from '../../shared/hosted-tools.ts';
+import { checkContainer, hosts, loseHosted, mustCall, searchOptions, withLimitedSearch, withoutRepeats, type SearchWords } from '../../shared/hosted-tools.ts';
 import type { Lose } from '../../shared/losses.ts';
 import { objectSchema } from '../../shared/object-schema.ts';
 import { refusePart } from '../../shared/refuse-part.ts';
@@ -26,7 +26,7 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Enco
     return {};
   }
   const allowed = request.toolChoice?.mode === 'subset' ? new Set(request.toolChoice.names) : undefined;
-  const tools = withoutRepeats(request.tools, protocolName, lose).flatMap((tool, index) => (tool && isAllowed(tool, allowed) ? encodeTool(tool, `tools[${index}]`, encoding) : []));
+  const tools = withoutRepeats(own ? request.tools : withLimitedSearch(request), protocolName, lose).flatMap((tool, index) => (tool && isAllowed(tool, allowed) ? encodeTool(tool, `tools[${index}]`, encoding) : []));
   const choice = encodeChoice(request);
   // A choice among no tools, or of one that is lost, is refused; a client of this protocol is left to hear that itself.
   const named = choice?.['type'] === 'tool' ? choice['name'] : undefined;

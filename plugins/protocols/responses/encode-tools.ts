@@ -1,9 +1,9 @@
 /** Tools, and the choice among them, as this wire names them: flat, and those of one namespace together. */
 import type { CanonicalRequest, Tool } from '../../../core/index.ts';
-import { checkContainer, hosts, loseHosted, mustCall, searchOptions, withoutRepeats, type SearchWords } from '../../shared/hosted-tools.ts';
+import { callLimit, checkContainer, hosts, limitOfSearch, loseHosted, mustCall, searchOptions, withoutRepeats, type SearchWords } from '../../shared/hosted-tools.ts';
 import { fitStrict, objectSchema } from '../../shared/object-schema.ts';
 import { isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
-import { bag, protocolName } from './bag.ts';
+import { bag, nativeVendor, protocolName } from './bag.ts';
 import { flattenGrammar } from './decode-tools.ts';
 import type { Encoding } from './encode-items.ts';
 
@@ -15,7 +15,8 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fiel
     if (request.tools?.length) lose('tools', 'the model takes no tools', 'model');
     return {};
   }
-  const tools = writeTools(request.tools ?? [], encoding);
+  const limit = searchLimit(request, encoding);
+  const tools = writeTools(request.tools ?? [], limit === undefined ? searchWords : limitedWords, encoding);
   // A choice among no tools is refused by the vendor; a client of this protocol is left to hear that itself.
   if (!own && tools.length === 0) {
     if (mustCall(request)) lose('toolChoice', 'the model is not offered what it is to choose from');
@@ -23,12 +24,18 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fiel
   }
   return {
     tools: request.tools === undefined ? undefined : tools,
+    [callLimit]: limit,
     tool_choice: encodeChoice(request, encoding),
     parallel_tool_calls: request.parallelToolCalls,
   };
 }
 
-function writeTools(tools: readonly Tool[], encoding: Encoding): Fields[] {
+/** What another wire's client limits its search to; only the vendor of this wire itself is known to take a limit. */
+function searchLimit({ tools = [] }: CanonicalRequest, { own, owner, model }: Encoding): unknown {
+  return own || owner !== nativeVendor || !hosts(model, 'web-search') ? undefined : limitOfSearch(tools);
+}
+
+function writeTools(tools: readonly Tool[], words: SearchWords, encoding: Encoding): Fields[] {
   const written: Fields[] = [];
   let space: { readonly name: string; readonly tools: Fields[] } | undefined;
   for (const [index, tool] of withoutRepeats(tools, protocolName, encoding.lose).entries()) {
@@ -36,7 +43,7 @@ function writeTools(tools: readonly Tool[], encoding: Encoding): Fields[] {
     if (!tool) continue;
     if (tool.type === 'hosted') {
       space = undefined;
-      const hosted = encodeHosted(tool, path, encoding);
+      const hosted = encodeHosted(tool, path, words, encoding);
       if (hosted) written.push(hosted);
       continue;
     }
@@ -62,14 +69,17 @@ const searchWords: SearchWords = {
   allowed: (domains) => ({ filters: { allowed_domains: domains } }),
 };
 
-function encodeHosted(tool: Extract<Tool, { type: 'hosted' }>, path: string, { model, lose }: Encoding): Fields | undefined {
+/** A limit of the search is one of the request here, where it says the same. */
+const limitedWords: SearchWords = { ...searchWords, uses: () => ({}) };
+
+function encodeHosted(tool: Extract<Tool, { type: 'hosted' }>, path: string, words: SearchWords, { model, lose }: Encoding): Fields | undefined {
   const { protocol, kind, value } = tool;
   if (protocol === protocolName && isObject(value)) return value;
   if (!hosts(model, kind)) {
     loseHosted(tool, path, lose);
     return undefined;
   }
-  if (kind === 'web-search') return { type: 'web_search', ...searchOptions(tool, path, searchWords, lose) };
+  if (kind === 'web-search') return { type: 'web_search', ...searchOptions(tool, path, words, lose) };
   checkContainer(tool, path);
   return { type: 'code_interpreter', container: { type: 'auto' } };
 }
