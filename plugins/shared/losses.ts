@@ -21,8 +21,8 @@ export function loseForeignStart({ lost }: Pick<ReplyContext, 'lost'>, { vendor 
   }
 }
 
-/** What the end of a candidate says of it that is told as annotations as well. */
-const toldElsewhere = new Set(['groundingMetadata', 'citationMetadata']);
+/** What the end of a candidate says of it that is told as annotations as well, or by what the call costs. */
+const toldElsewhere = new Set(['groundingMetadata', 'citationMetadata', 'service_tier']);
 
 /** Tells as lost what another wire's vendor said of a candidate at its end, and nobody else has a word for. */
 export function loseForeign({ lost }: { readonly lost?: ReplyContext['lost'] | undefined }, { vendor = {} }: Extract<CanonicalEvent, { type: 'finish' }>, protocol: string): void {

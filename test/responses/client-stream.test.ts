@@ -284,3 +284,29 @@ describe('errors before a reply', () => {
     expect(client.encodeError(new GatewayError('out_of_balance', 'Empty.'), 'x')).toEqual({ status: 429, body: { error: { message: 'Empty.', type: 'insufficient_quota', param: null, code: 'insufficient_quota' } } });
   });
 });
+
+describe('a picture that is painted before the eyes of its client', () => {
+  const painted: CanonicalEvent = { type: 'partial-image', candidate: 0, index: 0, data: 'UklG', vendor: { responses: { item_id: 'ig_1', output_format: 'webp' } } };
+  const place = { candidate: 0, block: 0 };
+  const item = { id: 'ig_1', type: 'image_generation_call', status: 'completed', output_format: 'webp' };
+  const done: CanonicalEvent[] = [{ type: 'block-start', ...place, kind: 'image', mediaType: 'image/webp', vendor: { responses: { item } } }, { type: 'block-delta', ...place, text: 'UklGRg==' }, { type: 'block-end', ...place }];
+
+  it('is shown in its item, which ends when it is done', () => {
+    const events = stream([start, painted, { ...painted, index: 1 }, ...done, ...end]);
+    const steps = ['in_progress', 'generating', 'partial_image', 'partial_image', 'completed'].map((step) => `image_generation_call.${step}`);
+    expect(types(events)).toEqual(['created', 'in_progress', 'output_item.added', ...steps, 'output_item.done', 'completed']);
+    expect(events[2]).toMatchObject({ output_index: 0, item: { id: 'ig_1', status: 'in_progress', result: null } });
+    expect(events[6]).toMatchObject({ item_id: 'ig_1', output_index: 0, partial_image_index: 1, partial_image_b64: 'UklG', output_format: 'webp' });
+    expect(last(events)['output']).toEqual([{ ...item, result: 'UklGRg==' }]);
+  });
+
+  it('has failed where it never was done', () => {
+    expect(last(stream([start, painted, ...block(0, 'text', 'Alas.'), ...end]))['output']).toMatchObject([{ id: 'ig_1', status: 'failed', result: null }, { type: 'message' }]);
+  });
+});
+
+it('what a vendor says of a response at its end alone, as its tier, is said at its end', () => {
+  const bag = (fields: Fields): { vendor: { responses: Fields } } => ({ vendor: { responses: fields } });
+  const events = stream([{ ...start, ...bag({ service_tier: 'auto' }) }, ...block(0, 'text', 'Ahoy'), { type: 'finish', candidate: 0, reason: { unified: 'stop', raw: 'completed' }, ...bag({ service_tier: 'default' }) }, { type: 'response-end' }]);
+  expect([events[0], events.at(-1)]).toMatchObject([{ response: { service_tier: 'auto' } }, { response: { service_tier: 'default' } }]);
+});

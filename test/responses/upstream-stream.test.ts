@@ -149,3 +149,11 @@ describe('a whole reply', () => {
     expect(() => whole(body)).toThrow(/no response/);
   });
 });
+
+it('a picture in the making, and what is said at the end alone, are told', () => {
+  const partial = { type: 'response.image_generation_call.partial_image', sequence_number: 3, output_index: 0, item_id: 'ig_1', size: '1024x1024', partial_image_index: 2, partial_image_b64: 'UklG' };
+  const events = decode(created, partial, completed({ service_tier: 'default', tools: [{ type: 'image_generation' }] }));
+  expect(events[1]).toEqual({ type: 'partial-image', candidate: 0, index: 2, data: 'UklG', vendor: { responses: { item_id: 'ig_1', size: '1024x1024' } } });
+  expect(events.at(-2)).toMatchObject({ type: 'finish', vendor: { responses: { service_tier: 'default' } } });
+  expect(decode(created, delta('a'), completed({ service_tier: 'flex' })).at(-2)).not.toHaveProperty('vendor');
+});

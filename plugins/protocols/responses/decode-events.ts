@@ -3,10 +3,11 @@
  * event of every stream, for metering if for nothing else, so the guards are written out by hand. Events of kinds
  * that are not in the table bring nothing that the whole item does not say again.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { GatewayError, type CanonicalEvent, type ClientCall, type EventDecoder, type Model, type WireEvent } from '../../../core/index.ts';
 import { readVendorError } from '../../shared/openai-error.ts';
 import { servedMode } from '../../shared/modes.ts';
-import { isObject, type Fields } from '../../shared/vendor-bag.ts';
+import { isObject, type Fields, type Sides } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { decodeFinish } from './finish.ts';
 import { ReplyItems } from './reply-items.ts';
@@ -36,6 +37,7 @@ const takes: ReadonlyMap<string, Take> = new Map(Object.entries<Take>({
   'response.reasoning_summary_text.delta': (items, { output_index: index, summary_index: part, delta }) => items.reason(index, 'summary', part, text(delta)),
   'response.reasoning_text.delta': (items, { output_index: index, content_index: part, delta }) => items.reason(index, 'content', part, text(delta)),
   'response.function_call_arguments.delta': (items, { output_index: index, delta }) => items.argue(index, false, text(delta)),
+  'response.image_generation_call.partial_image': (items, event) => items.paint(event),
   'response.custom_tool_call_input.delta': (items, { output_index: index, delta }) => items.argue(index, true, text(delta)),
 }));
 
@@ -54,12 +56,16 @@ const ownWords = new Set([
   'previous_response_id', 'store', 'tools', 'tool_choice', 'instructions', 'metadata', 'user', 'safety_identifier', 'prompt', 'text', 'tool_usage', 'max_output_tokens',
 ]);
 
+function aboutReply(response: Fields): Fields {
+  return Object.fromEntries(Object.entries(response).filter(([name, value]) => value !== null && !ownWords.has(name)));
+}
+
 export class ReplyDecoder implements EventDecoder {
   readonly #call: ClientCall;
   readonly #items: ReplyItems;
   #names: ToolNames | undefined;
   #events: CanonicalEvent[] = [];
-  #started = false;
+  #started: Fields | undefined;
   #over = false;
 
   constructor(call: ClientCall, model?: Model) {
@@ -114,19 +120,25 @@ export class ReplyDecoder implements EventDecoder {
     const reason = decodeFinish(response, this.#items);
     if (!reason) return this.#fail(response);
     this.#over = true;
-    this.#events.push({ type: 'finish', candidate: 0, reason }, { type: 'response-end' });
+    this.#events.push({ type: 'finish', candidate: 0, reason, ...this.#late(response) }, { type: 'response-end' });
   }
 
   #start(response: Fields): void {
     const { id, model, created_at: created } = response;
-    this.#started = true;
+    this.#started = response;
     this.#events.push({
       type: 'response-start',
       ...(typeof id === 'string' && id !== '' ? { id } : {}),
       ...(typeof model === 'string' ? { model } : {}),
       ...(typeof created === 'number' ? { created: Math.floor(created) } : {}),
-      ...bag.keep(Object.fromEntries(Object.entries(response).filter(([name, value]) => value !== null && !ownWords.has(name)))),
+      ...bag.keep(aboutReply(response)),
     });
+  }
+
+  /** What a response says of itself at its end alone, or otherwise than at its beginning: which tier it was served at. */
+  #late(response: Fields): Sides {
+    const early = this.#started ?? {};
+    return bag.keep(Object.fromEntries(Object.entries(aboutReply(response)).filter(([name, value]) => !isDeepStrictEqual(value, early[name]))));
   }
 
   #fail(body: Fields): void {

@@ -42,6 +42,7 @@ export class ReplyEncoder implements EventEncoder {
       case 'error':
         return failure(new GatewayError('upstream_failed', event.message), this.#number, (ending) => this.#response.ended(ending, this.#items.output, this.#usage));
       default:
+        if (event.type === 'finish') this.#response.finished(event);
         return this.#begin() + this.#frames(this.#items.push(event));
     }
   }

@@ -13,5 +13,6 @@ export function encodeReply(events: readonly CanonicalEvent[], context: ReplyCon
   }
   items.close();
   response.started(events.find((event) => event.type === 'response-start'));
+  for (const event of events) if (event.type === 'finish') response.finished(event);
   return response.ended(items.ending, items.output, usage);
 }

@@ -23,6 +23,11 @@ export interface ItemEvent {
 
 type Event<Type extends CanonicalEvent['type']> = Extract<CanonicalEvent, { type: Type }>;
 
+/** Where the item of a picture stands, as its events say it. */
+type PicturePlace = { readonly item_id: unknown; readonly output_index: number };
+
+const picture = { type: 'image_generation_call', event: 'response.image_generation_call' } as const;
+
 export class OutputItems {
   readonly #output: Fields[] = [];
   readonly #context: ReplyContext;
@@ -33,6 +38,8 @@ export class OutputItems {
   #told: ItemEvent[] = [];
   /** The latest call, all of which was heard: whether it was cut short, the next event tells. */
   #heard: OpenCall | undefined;
+  /** The picture that is being painted, once any of it was shown. */
+  #picture: PicturePlace | undefined;
   #calls = false;
   #refusal = false;
   #reason: Event<'finish'>['reason'] = { unified: 'stop', raw: 'completed' };
@@ -65,6 +72,7 @@ export class OutputItems {
     else if (event.type === 'block-end') this.#end(event);
     else if (event.type === 'annotation') this.#annotate(event);
     else if (event.type === 'logprobs') this.#weigh(event);
+    else if (event.type === 'partial-image') this.#paint(event);
     else if (event.type === 'finish') this.#finish(event);
     return this.#told;
   }
@@ -74,6 +82,7 @@ export class OutputItems {
     this.#told = [];
     for (const block of this.#blocks.keys()) this.#end({ type: 'block-end', candidate: 0, block });
     this.#tellCode();
+    if (this.#picture) this.#endPicture(this.#picture, { type: picture.type, status: 'failed', result: null });
     this.#tellHeard(this.#lastStatus);
     this.#endMessage(this.#lastStatus);
     return this.#told;
@@ -301,13 +310,39 @@ export class OutputItems {
   #endHosted(start: Event<'block-start'>, text: string, opaque: readonly Opaque[], logs?: string): void {
     const item = hostedItem(start, text, (prefix) => this.#id(prefix), logs);
     if (!item) return this.#context.lost?.(start.kind, 'responses has no item for it');
+    if (start.kind === 'image' && this.#picture) this.#endPicture(this.#picture, item);
+    else this.#tellWhole(item);
+    this.#sealApart(opaque, 'block');
+  }
+
+  #tellWhole(item: Fields): void {
     this.#makeRoom();
     const { begun, before, after } = progressOf(item);
     const place = { output_index: this.#add(item, begun), item_id: item['id'] };
     for (const { type, ...fields } of before) this.#tell(type, { ...place, ...fields });
     for (const { type } of after) this.#tell(type, place);
     this.#done(place.output_index, item);
-    this.#sealApart(opaque, 'block');
+  }
+
+  /** A picture in the making, whose item begins with the first that is shown of it. */
+  #paint({ index, data, vendor }: Event<'partial-image'>): void {
+    const facts = bag.fields({ vendor });
+    this.#picture ??= this.#startPicture(facts['item_id']);
+    this.#tell(`${picture.event}.partial_image`, { ...facts, ...this.#picture, partial_image_index: index, partial_image_b64: data });
+  }
+
+  #startPicture(id: unknown = this.#id('ig')): PicturePlace {
+    this.#makeRoom();
+    const item = { id, type: picture.type, status: 'in_progress', result: null };
+    const place = { item_id: id, output_index: this.#add(item, item) };
+    for (const step of ['in_progress', 'generating']) this.#tell(`${picture.event}.${step}`, place);
+    return place;
+  }
+
+  #endPicture(place: PicturePlace, item: Fields): void {
+    this.#picture = undefined;
+    if (item['status'] === 'completed') this.#tell(`${picture.event}.completed`, place);
+    this.#done(place.output_index, { ...item, id: place.item_id });
   }
 
   #finish(event: Event<'finish'>): void {

@@ -3,7 +3,7 @@
  * by where they stand, never by their ids, which some relays change with every event. What an event already told is
  * counted, so that the whole item at the end only adds what was missing: some vendors send no deltas.
  */
-import type { BlockKind, CanonicalEvent, Opaque } from '../../../core/index.ts';
+import { knownCount, type BlockKind, type CanonicalEvent, type Opaque } from '../../../core/index.ts';
 import { codeResult } from '../../shared/hosted-tools.ts';
 import { isObject, leftover, type Fields } from '../../shared/vendor-bag.ts';
 import { decodeAnnotation } from './annotations.ts';
@@ -134,6 +134,11 @@ export class ReplyItems {
     if (text === '' || item.block === undefined || item.over) return;
     item.sent += text.length;
     this.#emit({ type: 'block-delta', candidate: 0, block: item.block, text });
+  }
+
+  /** A picture as far as it is painted: its item comes when it is done. */
+  paint({ type: _type, sequence_number: _number, output_index: _index, partial_image_index: index, partial_image_b64: data, ...facts }: Fields): void {
+    if (typeof data === 'string') this.#emit({ type: 'partial-image', candidate: 0, index: knownCount(index) ?? 0, data, ...bag.keep(facts) });
   }
 
   /** An item, whole. */

@@ -77,6 +77,11 @@ export class ResponseObject {
     if (start) loseForeignStart(this.#context, start, protocolName);
   }
 
+  /** What the vendor says of the response at its end alone. */
+  finished({ vendor }: Extract<CanonicalEvent, { type: 'finish' }>): void {
+    this.#vendors = { ...this.#vendors, ...bag.fields({ vendor }) };
+  }
+
   running(): Fields {
     return this.#write('in_progress', { incomplete_details: null, error: null }, [], null);
   }
