@@ -26,7 +26,7 @@ interface Placed<Kind extends Block = Block> {
 }
 
 export function encodeMessages(asked: readonly Turn[], encoding: Encoding): Fields[] {
-  const turns = encoding.own ? [...asked.entries()] : inSteps(withDistinctCallIds(asked));
+  const turns = encoding.own ? [...asked.entries()].map((step): Steps => [step]) : together(inSteps(withDistinctCallIds(asked)));
   const messages: Fields[] = [];
   let shown: Fields[] = [];
   let files = 0;
@@ -34,14 +34,15 @@ export function encodeMessages(asked: readonly Turn[], encoding: Encoding): Fiel
     if (shown.length > 0) messages.push({ role: 'user', content: shown });
     shown = [];
   };
-  for (const [index, turn] of turns) {
+  for (const steps of turns) {
+    const [[, turn]] = steps;
     const text = onlyText(turn);
     if (text) {
       showMedia();
       messages.push({ role: roleOf(turn, encoding), content: text });
       continue;
     }
-    const placed = turn.blocks.map((block, position): Placed => ({ block, path: `turns[${index}].blocks[${position}]` }));
+    const placed = placedIn(steps);
     const others: Placed[] = [];
     for (const each of placed) {
       const { block, path } = each;
@@ -56,13 +57,32 @@ export function encodeMessages(asked: readonly Turn[], encoding: Encoding): Fiel
     }
     if (others.length === 0 && placed.length > 0) continue;
     showMedia();
-    const message = turn.role === 'assistant' ? encodeAssistant(turn, others, encoding) : encodeSpoken(turn, others, encoding);
+    const message = turn.role === 'assistant' ? encodeAssistant(turn, encoding.own ? others : withBreaks(others), encoding) : encodeSpoken(turn, others, encoding);
     if (turn.role === 'assistant') shown.push(...encodeShown(others, encoding));
     // A turn of which nothing is left says nothing.
     if (encoding.own || turns.length === 1 || !saysNothing(message)) messages.push(message);
   }
   showMedia();
   return encoding.model.capabilities.thinkingMode && lacksThoughts(messages) ? blankThoughts(messages) : messages;
+}
+
+type Step = readonly [index: number, turn: Turn];
+type Steps = readonly [Step, ...Step[]];
+
+/** Each turn with those that are told in one message with it: nothing but results may stand behind calls, so that what an assistant says there is said beside them. */
+function together(turns: readonly Step[]): Steps[] {
+  const groups: [Step, ...Step[]][] = [];
+  for (const step of turns) {
+    const last = groups.at(-1);
+    const isBeside = step[1].role === 'assistant' && last?.some(([, { role, blocks }]) => role === 'assistant' && blocks.some(({ type }) => type === 'tool-call'));
+    if (last && isBeside) last.push(step);
+    else groups.push([step]);
+  }
+  return groups;
+}
+
+function placedIn(steps: Steps): Placed[] {
+  return steps.flatMap(([index, { blocks }]) => blocks.map((block, position) => ({ block, path: `turns[${index}].blocks[${position}]` })));
 }
 
 /** The text of a turn that is nothing else, as most of a long conversation are. */
@@ -122,6 +142,19 @@ function encodeSpoken(turn: Turn, placed: readonly Placed[], encoding: Encoding)
   });
   const content = joinParts(parts, bag.form(turn), '\n\n');
   return overlay(bag.fields(turn), { role: roleOf(turn, encoding), name: turn.name, content: content ?? '' });
+}
+
+/** Texts that something stood between (thoughts, a call) are not one: a break keeps them apart where they become one. */
+function withBreaks(placed: readonly Placed[]): Placed[] {
+  let spoken = false;
+  let apart = false;
+  return placed.map(({ block, path }) => {
+    if (block.type !== 'text') apart = spoken;
+    if (block.type !== 'text' || block.text === '') return { block, path };
+    const text = apart ? `\n\n${block.text}` : block.text;
+    [spoken, apart] = [true, false];
+    return { block: { ...block, text }, path };
+  });
 }
 
 function encodeAssistant(turn: Turn, placed: readonly Placed[], encoding: Encoding): Fields {

@@ -31,10 +31,23 @@ export function decodeItems(items: readonly ReadItem[], names: ToolNames, model:
     if (belongsBefore(read, last, sealer)) continue;
     const turn = decodeItem(read, `input[${index}]`, reading);
     if (!turn) continue;
-    if (last?.role === 'assistant' && turn.role === 'assistant' && last.blocks.length > 0 && turn.blocks.length > 0) last.blocks.push(...turn.blocks);
-    else turns.push(turn);
+    if (goesOn(last, turn, read)) last.blocks.push(...turn.blocks);
+    else turns.push({ ...turn, blocks: [...thoughtsBefore(turn, last), ...turn.blocks] });
   }
   return turns;
+}
+
+/** Whether an item is of the turn before it: a second message begins one, but behind calls, whose results are to follow. */
+function goesOn(last: Turn | undefined, { role, blocks }: Turn, { kind }: ReadItem): last is Turn {
+  if (last?.role !== 'assistant' || role !== 'assistant' || last.blocks.length === 0 || blocks.length === 0) return false;
+  const has = (type: Block['type']): boolean => last.blocks.some((block) => block.type === type);
+  return kind !== 'message' || has('tool-call') || !(has('text') || has('refusal'));
+}
+
+/** What was thought right before a message, which the turn before it holds. */
+function thoughtsBefore({ role, blocks }: Turn, last: Turn | undefined): Block[] {
+  if (role !== 'assistant' || last?.role !== 'assistant' || blocks.length === 0) return [];
+  return last.blocks.splice(last.blocks.findLastIndex(({ type }) => type !== 'reasoning') + 1);
 }
 
 function sealedOf(read: ReadItem, sealer: string): Sealed | undefined {
