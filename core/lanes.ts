@@ -3,6 +3,7 @@
  * the same protocol and no tap wants the body, the sender's own bytes go on with a few edits spliced in, and a
  * copy is read for metering. In the translated lane the body goes through the canonical form.
  */
+import { answeredOnce } from './answers.ts';
 import type { CanonicalEvent } from './canonical/events.ts';
 import type { CanonicalRequest } from './canonical/request.ts';
 import { GatewayError, isGatewayError } from './errors.ts';
@@ -59,12 +60,12 @@ export async function encodeBody(hooks: CoreHooks, exchange: Routed, verbatim: b
     const edits = upstream.retarget({ call, model: model.upstream, outputLimit: grant.outputLimit, capabilities: model.capabilities });
     return { body: spliceBytes(bytes, text, edits), contentType: json, operation, losses: [], stops: [] };
   }
-  const request = await hooks.transformRequest.promise(shortened ?? exchange.canonical(), exchange);
+  const { request, losses: answers } = answeredOnce(await hooks.transformRequest.promise(shortened ?? exchange.canonical(), exchange));
   const { count } = attempt.target.protocol;
   const { fieldNames } = exchange.protocol.client;
   const encode = (): EncodedRequest => (count && operation === 'count' ? count.encodeRequest(request, model) : upstream.encodeRequest(request, model, grant.outputLimit));
   const { body, losses: lost, stops = [], operation: asked = operation } = inClientWords(encode, { ...fieldNames, ...request.names });
-  const losses = lost.map((loss) => ({ ...loss, path: clientPath(loss.path, request, fieldNames) }));
+  const losses = [...answers, ...lost.map((loss) => ({ ...loss, path: clientPath(loss.path, request, fieldNames) }))];
   return { ...(body instanceof Form ? writeForm(body) : { body: JSON.stringify(body), contentType: json }), operation: asked, losses, stops };
 }
 

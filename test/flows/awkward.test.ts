@@ -52,6 +52,10 @@ const fitted: Readonly<Record<string, Case>> = {
     client: 'chat-completions',
     body: { ...tool(), messages: [say('Go'), calls(['call_0', 'look'], ['call_1', 'look']), result('call_0', 'a'), result('call_1', 'b'), calls(['call_0', 'look']), result('call_0', 'c')] },
   },
+  'a call that is answered twice': {
+    client: 'chat-completions', body: { ...tool(), messages: [say('Go'), calls(['a', 'look']), result('a', 'running'), result('a', 'seen'), say('Well?')] },
+    lost: { responses: 'messages[2]', messages: 'messages[2]', 'generate-content': 'messages[2]' },
+  },
   'calls whose arguments are an empty text': { client: 'chat-completions', body: { ...tool(), messages: [say('Go'), calls(['a', 'look', '']), result('a', 'seen')] } },
   'instructions alone': { client: 'chat-completions', body: { messages: [{ role: 'system', content: 'Greet.' }] }, lost: { messages: 'messages[0].role' } },
   'a history that begins with the assistant': { client: 'chat-completions', body: { messages: [answer('Hello.'), say('Hi')] }, lost: { messages: 'messages[0]' } },

@@ -57,11 +57,10 @@ function gather(turns: readonly Turn[], encoding: Encoding): Conversation {
   const leading = turns.findIndex((turn) => !isInstruction(turn));
   const system: Fields[] = [];
   const messages: Message[] = [];
-  const answered = new Set<unknown>();
   for (const [index, turn] of inSteps(turns)) {
     if (turn.name !== undefined) encoding.lose(`turns[${index}].name`, 'messages has no names of participants');
     const path = `turns[${index}]`;
-    const content = encodeTurn(turn, index, encoding).filter((block) => isFirstAnswer(block, answered, path, encoding));
+    const content = encodeTurn(turn, index, encoding);
     if (content.length === 0) continue;
     if (index < leading || leading < 0) system.push(...textsOnly(content, path, encoding));
     else if (isInstruction(turn)) instruct(messages, textsOnly(content, path, encoding), index, encoding);
@@ -125,13 +124,6 @@ function textsOnly(content: readonly Fields[], path: string, { lose }: Encoding)
   const texts = content.filter(({ type }) => type === 'text');
   if (texts.length < content.length) lose(path, 'a system prompt is text only');
   return texts;
-}
-
-/** Each tool is answered once: the vendor refuses a second result. */
-function isFirstAnswer({ type, tool_use_id: id }: Fields, answered: Set<unknown>, path: string, { lose }: Encoding): boolean {
-  if (type !== 'tool_result') return true;
-  if (answered.has(id)) lose(path, 'its tool was answered before');
-  return answered.size < answered.add(id).size;
 }
 
 const media: ReadonlySet<unknown> = new Set(['image', 'document']);
