@@ -46,9 +46,9 @@ function joined(parts: readonly (string | number)[]): string {
 
 /**
  * A canonical path as the client wrote it: from the deepest thing on the way that knows where it stood, or by the
- * client's name for a field of the request itself. What a thing's own fields
- * are called stands behind a dot (`.cache`; `..` where they are fields of what the thing stands in), and what is inside a field that the client has
- * under several names before one (`reasoning.`).
+ * client's name for a field of the request itself. What a thing's own fields are called stands behind a dot (`.cache`,
+ * those of tools alone `tools.cache`; `..` where they are fields of what the thing stands in), and what is inside a
+ * field that the client has under several names before one (`reasoning.`).
  */
 export function clientPath(path: string, request: CanonicalRequest, names: Readonly<Record<string, string>>): string {
   const parts = segments(path);
@@ -60,7 +60,7 @@ export function clientPath(path: string, request: CanonicalRequest, names: Reado
   let value: unknown = request;
   for (const [index, part] of parts.entries()) {
     value = typeof value === 'object' && value !== null ? Reflect.get(value, part) : undefined;
-    if (typeof value === 'object' && value !== null && 'at' in value && typeof value.at === 'string') known = within(value.at, parts.slice(index + 1).map((name) => named(`.${name}`) ?? name));
+    if (typeof value === 'object' && value !== null && 'at' in value && typeof value.at === 'string') known = within(value.at, parts.slice(index + 1).map((name) => named(`${first}.${name}`) ?? named(`.${name}`) ?? name));
   }
   return known;
 }

@@ -265,7 +265,7 @@ const fitted: [asked: Partial<CanonicalRequest>, model: Model, sent: Record<stri
   [{ tools: [{ type: 'function', name: 'f' }], toolChoice: { mode: 'required' } }, modelWith({ capabilities: { tools: false } }), {}, ['tools']],
   [{ tools: [{ type: 'hosted', protocol: 'responses', kind: 'other', value: {} }], toolChoice: { mode: 'auto' }, parallelToolCalls: true }, modelWith(), {}, ['tools[0]']],
   [{ tools: [{ type: 'hosted', protocol: 'messages', kind: 'web-search', value: {} }] }, modelWith({ supportedParameters: ['web_search_options'] }), { web_search_options: {} }, []],
-  [{ tools: [{ type: 'function', name: 'f', namespace: 'n', cache: {} }] }, modelWith(), { tools: [{ type: 'function', function: { name: 'f' } }] }, ['tools[0].namespace', 'tools[0].cache']],
+  [{ tools: [{ type: 'function', name: 'f', namespace: 'n', cache: {} }] }, modelWith(), { tools: [{ type: 'function', function: { name: 'f' } }] }, ['tools[0].namespace.name', 'tools[0].cache']],
   [
     { tools: [{ type: 'custom', name: 'patch', description: 'Applies', format: { type: 'grammar', grammar: { syntax: 'lark', definition: 'start: x' } } }], toolChoice: { mode: 'one', names: ['patch'] } },
     plainModel,

@@ -297,7 +297,7 @@ describe('what is asked for and cannot be given', () => {
     const called: Turn = { role: 'assistant', blocks: [call('c1', 'f', { arguments: 'not json', namespace: 'charts' })] };
     const { body, lost } = encode({ turns: [user, called], tools: [{ type: 'function', name: 'f', namespace: 'charts' }] });
     expect(body['contents']).toMatchObject([{}, { parts: [{ functionCall: { name: 'f', args: { _raw: 'not json' } } }] }]);
-    expect(lost).toEqual(['turns[1].blocks[0].arguments', 'turns[1].blocks[0].namespace', 'tools[0].namespace']);
+    expect(lost).toEqual(['turns[1].blocks[0].arguments', 'turns[1].blocks[0].namespace', 'tools[0].namespace.name']);
   });
 
   it('a schema in the vendor\'s own form is told by its own name', () => {

@@ -2,6 +2,7 @@
 import type { CanonicalRequest, Model, Tool } from '../../../core/index.ts';
 import { asFunction } from '../../shared/custom-tools.ts';
 import { loseHosted, mustCall, searchOptions, type SearchWords } from '../../shared/hosted-tools.ts';
+import { loseNamespaces } from '../../shared/namespaces.ts';
 import { fitStrict, objectSchema } from '../../shared/object-schema.ts';
 import { isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
@@ -20,6 +21,7 @@ export function encodeTools(request: CanonicalRequest, model: Model, encoding: E
     if (request.tools?.length) lose('tools', 'the model takes no tools', 'model');
     return {};
   }
+  loseNamespaces(request.tools ?? [], protocolName, lose);
   const form = bag.form(request);
   const tools: Fields[] = [];
   let search: unknown;
@@ -49,7 +51,6 @@ export function encodeTools(request: CanonicalRequest, model: Model, encoding: E
 }
 
 function encodeTool(tool: Exclude<Tool, { type: 'hosted' }>, path: string, { own, extras, lose }: Encoding): Fields {
-  if (tool.namespace !== undefined) lose(`${path}.namespace`, 'chat-completions has no namespaces for tools');
   if (tool.cache) lose(`${path}.cache`, 'chat-completions has no cache marks on tools');
   const fields = bag.fields(tool);
   const { description } = tool;

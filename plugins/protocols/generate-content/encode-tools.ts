@@ -7,6 +7,7 @@ import { groupForm, openApiForm } from './decode-tools.ts';
 import type { Encoding } from './encoding.ts';
 import { asFunction } from '../../shared/custom-tools.ts';
 import { checkContainer, hosts, loseHosted, mustCall, searchOptions, withoutRepeats } from '../../shared/hosted-tools.ts';
+import { loseNamespaces } from '../../shared/namespaces.ts';
 import { fitParameters } from './fit-schema.ts';
 import { fromOpenApi } from './openapi-schema.ts';
 import { fitName } from './tool-names.ts';
@@ -21,6 +22,7 @@ export function encodeTools(request: CanonicalRequest, model: Model, encoding: E
     if (request.tools?.length) lose('tools', 'the model takes no tools', 'model');
     return {};
   }
+  loseNamespaces(request.tools ?? [], protocolName, lose);
   const tools = own ? restoreGroups(request.tools, encoding) : groupTools(request.tools ?? [], model, encoding);
   if (request.parallelToolCalls === false && tools?.length) lose('parallelToolCalls', 'generate-content cannot forbid parallel calls');
   // A choice among no tools is refused by the vendor; a client of this protocol is left to hear that itself.
@@ -72,7 +74,6 @@ function encodeHosted(tool: HostedTool, path: string, besideFunctions: boolean, 
 function encodeFunction(tool: OwnTool, path: string, encoding: Encoding): Fields {
   const { lose, own } = encoding;
   if (tool.cache) lose(`${path}.cache`, 'Gemini finds what to cache by itself');
-  if (tool.namespace !== undefined) lose(`${path}.namespace`, 'generate-content has no namespaces for tools');
   const name = own ? tool.name : fitName(tool.name);
   if (tool.type === 'custom') {
     const { description, schema: parametersJsonSchema } = asFunction(tool, path, lose);

@@ -3,6 +3,7 @@ import type { CanonicalRequest, Tool } from '../../../core/index.ts';
 import { asFunction } from '../../shared/custom-tools.ts';
 import { checkContainer, hosts, loseHosted, mustCall, searchOptions, withLimitedSearch, withoutRepeats, type SearchWords } from '../../shared/hosted-tools.ts';
 import type { Lose } from '../../shared/losses.ts';
+import { loseNamespaces } from '../../shared/namespaces.ts';
 import { objectSchema } from '../../shared/object-schema.ts';
 import { refusePart } from '../../shared/refuse-part.ts';
 import { isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
@@ -25,6 +26,7 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Enco
     if (request.tools.length > 0) lose('tools', 'the model takes no tools', 'model');
     return {};
   }
+  loseNamespaces(request.tools, protocolName, lose);
   const allowed = request.toolChoice?.mode === 'subset' ? new Set(request.toolChoice.names) : undefined;
   const tools = withoutRepeats(own ? request.tools : withLimitedSearch(request), protocolName, lose).flatMap((tool, index) => (tool && isAllowed(tool, allowed) ? encodeTool(tool, `tools[${index}]`, encoding) : []));
   const choice = encodeChoice(request);
@@ -54,7 +56,6 @@ function inputSchema(tool: FunctionTool, path: string, strict: boolean, lose: Lo
 
 function encodeTool(tool: Tool, path: string, { own, model, mark, lose }: Encoding): Fields[] {
   if (tool.type === 'hosted') return encodeHosted(tool, path, { model, lose });
-  if (tool.namespace !== undefined) lose(`${path}.namespace`, 'messages has no namespaces for tools');
   const fields = bag.fields(tool);
   const name = fitName(tool.name);
   const cache_control = mark(tool.cache, path);

@@ -32,6 +32,8 @@ const fieldNames = {
   '.cache': 'prompt_cache_breakpoint',
   // What a message says of itself is remembered on its first part.
   '.item': '..',
+  // And what a namespace says of itself on its first tool.
+  'tools.namespace': '..',
   '.source': 'image_url',
   '.schema': 'parameters',
   '.opaque': 'encrypted_content',
