@@ -5,6 +5,7 @@
 import type { Block, Model } from '../../../core/index.ts';
 import { isTextual } from '../../shared/data-url.ts';
 import { contextOf } from '../../shared/document-context.ts';
+import { documentName } from '../../shared/document-name.ts';
 import type { Lose } from '../../shared/losses.ts';
 import { pictureUrl } from '../../shared/picture-url.ts';
 import { refuseFile, refusePart } from '../../shared/refuse-part.ts';
@@ -95,7 +96,7 @@ function encodeDocument(block: MediaBlock, path: string, { own }: Encoding): Fie
   }
   if (source.type === 'base64') {
     const data = form.includes('bare') ? source.data : writeUrl(block, form);
-    return { type: 'file', file: { file_data: data, filename: filename ?? (own ? undefined : 'document.pdf') } };
+    return { type: 'file', file: { file_data: data, filename: filename ?? (own ? undefined : documentName(mediaType, source.data)) } };
   }
   if (own) return { type: 'file', file: { file_data: writeUrl(block, form), filename } };
   return refusePart(block, path, 'This model is reached by a protocol that takes documents as data only; send the content itself.');

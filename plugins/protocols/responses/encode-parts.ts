@@ -4,6 +4,7 @@
  */
 import { dataUrl, isTextual } from '../../shared/data-url.ts';
 import { contextOf } from '../../shared/document-context.ts';
+import { documentName } from '../../shared/document-name.ts';
 import { pictureUrl } from '../../shared/picture-url.ts';
 import { refuseFile, refusePart } from '../../shared/refuse-part.ts';
 import { overlay, type Fields } from '../../shared/vendor-bag.ts';
@@ -93,7 +94,7 @@ function encodeDocument(block: MediaBlock, { own }: Encoding): Fields {
   if (source.type === 'base64' && !own && isTextual(mediaType)) return textDocument(Buffer.from(source.data, 'base64').toString('utf8'), filename);
   if (source.type === 'base64' && form.includes('bare')) return { type: 'input_file', file_data: source.data, filename };
   const asData = form.includes('data') || (source.type === 'base64' && !own);
-  return { type: 'input_file', [asData ? 'file_data' : 'file_url']: urlOf(block), filename: filename ?? (own || !asData ? undefined : 'document.pdf') };
+  return { type: 'input_file', [asData ? 'file_data' : 'file_url']: urlOf(block), filename: filename ?? (own || source.type !== 'base64' ? undefined : documentName(mediaType, source.data)) };
 }
 
 function textDocument(text: string, filename: string | undefined): Fields {

@@ -1,0 +1,24 @@
+/** OpenAI wants a name with every document, and tells by its ending what it holds: one for documents that came without. */
+import { documentType } from './data-url.ts';
+
+const office = 'application/vnd.openxmlformats-officedocument.';
+
+const endings: ReadonlyMap<string, string> = new Map([
+  ['application/pdf', 'pdf'],
+  ['application/msword', 'doc'],
+  [`${office}wordprocessingml.document`, 'docx'],
+  ['application/vnd.ms-excel', 'xls'],
+  [`${office}spreadsheetml.sheet`, 'xlsx'],
+  ['application/vnd.ms-powerpoint', 'ppt'],
+  [`${office}presentationml.presentation`, 'pptx'],
+  ['application/vnd.oasis.opendocument.text', 'odt'],
+  ['application/rtf', 'rtf'],
+  ['application/epub+zip', 'epub'],
+  ['application/xml', 'xml'],
+]);
+
+/** By what the document is said to be, else by how its data begins; of one that nobody says anything of, no ending. */
+export function documentName(mediaType: string | undefined, data: string): string {
+  const ending = endings.get(mediaType?.toLowerCase() ?? documentType(data) ?? '');
+  return ending === undefined ? 'document' : `document.${ending}`;
+}

@@ -1,0 +1,28 @@
+/** A document without a name is named by what it is, where a vendor has to be told a name. */
+import { expect, it } from 'vitest';
+import { families, readCall } from '../support/families.ts';
+
+const sheet = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
+
+function named(wire: 'chat-completions' | 'responses', mimeType: string, data = 'UEsDBA=='): string {
+  const { protocol, model } = families[wire];
+  const call = readCall('generate-content', { contents: [{ parts: [{ inlineData: { mimeType, data } }] }] });
+  return JSON.stringify(protocol.upstream.encodeRequest(call.decode(), model, undefined).body).replace(/^.*"filename":"([^"]*)".*$/, '$1');
+}
+
+it.each([
+  ['application/pdf', 'document.pdf'],
+  [sheet, 'document.xlsx'],
+  ['application/msword', 'document.doc'],
+  ['application/x-unheard-of', 'document'],
+])('a document of %s is called %s', (type, name) => {
+  expect(named('chat-completions', type)).toBe(name);
+  expect(named('responses', type)).toBe(name);
+});
+
+it('one of no type is known by its beginning', () => {
+  const content = [{ type: 'file', file: { file_data: 'JVBERi0x' } }];
+  const { protocol, model } = families.responses;
+  const { body } = protocol.upstream.encodeRequest(readCall('chat-completions', { model: 'a/b', messages: [{ role: 'user', content }] }).decode(), model, undefined);
+  expect(JSON.stringify(body)).toContain('"filename":"document.pdf"');
+});
