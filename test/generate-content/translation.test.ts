@@ -248,6 +248,7 @@ describe('calls without ids', () => {
 const fitted: [asked: Partial<CanonicalRequest>, model: Model, sent: Record<string, unknown> | undefined, lost: string[]][] = [
   [{ temperature: 0.5, topP: 0.1, topK: 3, frequencyPenalty: 1, presencePenalty: 1, seed: 3, stop: ['x'], candidates: 2, outputLimit: 9 }, modelWith(), { temperature: 0.5, topP: 0.1, topK: 3, frequencyPenalty: 1, presencePenalty: 1, seed: 3, stopSequences: ['x'], candidateCount: 2, maxOutputTokens: 9 }, []],
   [{ stop: ['1', '2', '3', '4', '5', '6'] }, modelWith(), { stopSequences: ['1', '2', '3', '4', '5'] }, []],
+  [{ stop: ['', 'x'] }, modelWith(), { stopSequences: ['x'] }, []],
   [{ seed: 2 ** 40 }, modelWith(), undefined, ['seed']],
   [{ seed: '12345678901234567890' }, modelWith(), undefined, ['seed']],
   [{ frequencyPenalty: 1, topK: 2, seed: 1 }, modelWith({ supportedParameters: ['seed'] }), { topK: 2, seed: 1 }, ['frequencyPenalty']],

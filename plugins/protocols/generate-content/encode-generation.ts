@@ -44,7 +44,9 @@ function fitsSeed(seed: CanonicalRequest['seed']): boolean {
 export function splitStops({ stop }: CanonicalRequest, model: Model, encoding: Encoding): { readonly sent: readonly string[] | undefined; readonly watched: readonly string[] } {
   if (!stop || encoding.own) return { sent: stop, watched: [] };
   const taken = takes(model, 'stop', encoding) ? mostStops : 0;
-  return { sent: taken > 0 && stop.length > 0 ? stop.slice(0, taken) : undefined, watched: stop.slice(taken) };
+  // An empty one stops nothing.
+  const asked = stop.filter((text) => text !== '');
+  return { sent: taken > 0 && asked.length > 0 ? asked.slice(0, taken) : undefined, watched: asked.slice(taken) };
 }
 
 function encodeSampling(request: CanonicalRequest, model: Model, encoding: Encoding): Fields {

@@ -25,9 +25,10 @@ export function encodeTools(request: CanonicalRequest, model: Model, encoding: E
   loseNamespaces(request.tools ?? [], protocolName, lose);
   const tools = own ? restoreGroups(request.tools, encoding) : groupTools(request.tools ?? [], model, encoding);
   if (request.parallelToolCalls === false && tools?.length) lose('parallelToolCalls', 'generate-content cannot forbid parallel calls');
-  // A choice among no tools is refused by the vendor; a client of this protocol is left to hear that itself.
-  const calling = own || tools?.length ? encodeChoice(request, encoding) : undefined;
-  if (!own && !tools?.length && mustCall(request)) lose('toolChoice', 'the model is not offered what it is to choose from');
+  // A choice among no functions is refused by the vendor; a client of this protocol is left to hear that itself.
+  const choosable = own || request.tools?.some(({ type }) => type !== 'hosted');
+  const calling = choosable ? encodeChoice(request, encoding) : undefined;
+  if (!choosable && mustCall(request)) lose('toolChoice', 'the model is not offered what it is to choose from');
   return { tools: tools?.length || own ? tools : undefined, toolConfig: calling && { functionCallingConfig: calling } };
 }
 
