@@ -133,6 +133,9 @@ const fitted: Readonly<Record<string, Case>> = {
     client: 'generate-content', body: { contents: [{ parts: [{ text: 'Hi' }] }], tools: [{ functionDeclarations: [{ name: 'look' }] }], toolConfig: { functionCallingConfig: { mode: 'VALIDATED' } } },
     lost: { 'chat-completions': 'toolConfig.functionCallingConfig.mode', responses: 'toolConfig.functionCallingConfig.mode', messages: 'toolConfig.functionCallingConfig.mode' },
   },
+  'a choice among nothing but tools the vendor runs': { client: 'responses', body: { input: 'Hi', tools: [{ type: 'web_search' }], tool_choice: 'required' }, lost: { 'chat-completions': 'tool_choice', 'generate-content': 'tool_choice' } },
+  'a user who says nothing at last': { client: 'chat-completions', body: { messages: [say('Hi'), answer('Hello.'), say('')] }, lost: { messages: 'messages[2]' } },
+  'a fraction of a token': { client: 'generate-content', body: { contents: [{ parts: [{ text: 'Hi' }] }], generationConfig: { topK: 3.5 } }, lost: { messages: 'generationConfig.topK' } },
   'thoughts that are left to the model': { client: 'generate-content', body: { contents: [{ parts: [{ text: 'Hi' }] }], generationConfig: { thinkingConfig: { thinkingBudget: -1 } } } },
   'code the model ran before': {
     client: 'generate-content', body: { contents: [{ parts: [{ text: 'Add.' }] }, { role: 'model', parts: [{ executableCode: { language: 'PYTHON', code: '1' } }, { codeExecutionResult: { outcome: 'OUTCOME_OK', output: '1' } }, { text: 'One.' }] }, { role: 'user', parts: [{ text: 'And?' }] }] },

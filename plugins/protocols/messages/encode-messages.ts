@@ -68,7 +68,7 @@ function gather(turns: readonly Turn[], encoding: Encoding): Conversation {
     else append(messages, 'user', content);
   }
   beginWithUser(messages, system, turns, encoding);
-  endWithUser(messages, turns.length - 1, encoding);
+  endWithUser(messages, turns, encoding);
   trimLast(messages, turns.length - 1, encoding);
   const plain = system.length === 1 && system.every((block) => block['cache_control'] === undefined);
   const ordered = messages.map(({ role, content }) => ({ role, content: role === 'user' ? resultsFirst(content) : content }));
@@ -87,12 +87,17 @@ function beginWithUser(messages: Message[], system: Fields[], turns: readonly Tu
   }
 }
 
-/** Newer models go on with no answer that was begun, and refuse a conversation that ends with one. */
-function endWithUser(messages: Message[], last: number, { model, lose }: Encoding): void {
+/**
+ * Newer models go on with no answer that was begun, and refuse a conversation that ends with one. Older ones would take an
+ * answer for begun behind which the user said an empty word.
+ */
+function endWithUser(messages: Message[], turns: readonly Turn[], { model, lose }: Encoding): void {
   const spoken = messages.findLast(({ role }) => role !== 'system');
-  if (model.capabilities.prefill || spoken?.role !== 'assistant' || spoken.content.some(({ type }) => type === 'tool_use')) return;
+  const last = turns.length - 1;
+  const isBegun = turns[last]?.role === 'assistant';
+  if ((model.capabilities.prefill && isBegun) || spoken?.role !== 'assistant' || spoken.content.some(({ type }) => type === 'tool_use')) return;
   append(messages, 'user', [{ type: 'text', text: `${opening}Go on from where the assistant stopped.${closing}` }]);
-  lose(`turns[${last}]`, 'stands before a marked text of the user, since the model does not go on with an answer that was begun', 'approximated');
+  lose(`turns[${last}]`, isBegun ? 'stands before a marked text of the user, since the model does not go on with an answer that was begun' : 'a marked text of the user follows, or the assistant would have the last word', 'approximated');
 }
 
 /** An answer that the model is to go on with must not end in space. */

@@ -80,7 +80,7 @@ function encodeSampling(request: CanonicalRequest, thinks: boolean, { own, model
   const rows = [
     ['temperature', 'temperature', temperature, thinks && temperature !== highestTemperature],
     ['topP', 'top_p', topP, thinks && (topP ?? 1) < thoughtfulTopP],
-    ['topK', 'top_k', topK, thinks],
+    ['topK', 'top_k', topK === undefined ? undefined : Math.round(topK), thinks],
   ] as const;
   const fields: Record<string, unknown> = { stop_sequences: encodeStop(request, own) };
   for (const [path, field, value, disturbs] of rows) {
@@ -90,6 +90,7 @@ function encodeSampling(request: CanonicalRequest, thinks: boolean, { own, model
     else if (path === 'topP' && !own && fields['temperature'] !== undefined) lose(path, 'the model takes a temperature or this, not both', 'model');
     else fields[field] = value;
   }
+  if (topK !== undefined && !Number.isInteger(topK) && fields['top_k'] !== undefined) lose('topK', 'sent as a whole number', 'approximated');
   if (temperature !== undefined && temperature > highestTemperature && fields['temperature'] !== undefined) {
     fields['temperature'] = highestTemperature;
     lose('temperature', `sent as ${highestTemperature}, the highest there is`, 'approximated');
