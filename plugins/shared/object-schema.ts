@@ -25,18 +25,27 @@ export function schemaAt(root: Fields, reference: string): unknown {
 }
 
 const choices = ['anyOf', 'oneOf', 'allOf'] as const;
-const mostReferences = 16;
+const deepestChoice = 16;
+/** How many references of a schema are followed: choices that lead back to themselves would multiply at every step. */
+const mostReferences = 256;
+
+/** The whole schema that references lead into, and how many more of them are followed. */
+interface Root {
+  readonly schema: Fields;
+  references: number;
+}
 
 function isPlainObject(schema: Fields): boolean {
   return schema['type'] === 'object' && schema['$ref'] === undefined && choices.every((word) => schema[word] === undefined);
 }
 
 /** A schema with what its own reference leads to in its place. */
-function resolved(schema: unknown, root: Fields, left = mostReferences): Fields {
+function resolved(schema: unknown, root: Root): Fields {
   if (!isObject(schema)) return {};
   const { $ref: reference, ...rest } = schema;
-  if (typeof reference !== 'string' || left === 0) return rest;
-  return { ...resolved(schemaAt(root, reference), root, left - 1), ...rest };
+  if (typeof reference !== 'string' || root.references === 0) return rest;
+  root.references -= 1;
+  return { ...resolved(schemaAt(root.schema, reference), root), ...rest };
 }
 
 function namesIn(value: unknown): string[] {
@@ -44,38 +53,44 @@ function namesIn(value: unknown): string[] {
 }
 
 interface Members {
-  readonly properties: Fields;
-  readonly required: readonly string[];
+  readonly properties: ReadonlyMap<string, unknown>;
+  readonly required: ReadonlySet<string>;
+}
+
+function isInAll(name: string, members: readonly Members[]): boolean {
+  return members.every(({ required }) => required.has(name));
 }
 
 /** What an object of the schema can have, and what it has in any case, choices included: of equal names the first counts. */
-function membersOf(schema: Fields, root: Fields, left = mostReferences): Members {
-  let properties: Fields = isObject(schema['properties']) ? schema['properties'] : {};
+function membersOf(schema: Fields, root: Root, left = deepestChoice): Members {
+  const properties = new Map(Object.entries(isObject(schema['properties']) ? schema['properties'] : {}));
   const required = new Set(namesIn(schema['required']));
   for (const word of choices) {
     const branches: unknown[] = Array.isArray(schema[word]) && left > 0 ? schema[word] : [];
     const members = branches.map((branch) => membersOf(resolved(branch, root), root, left - 1));
-    for (const branch of members) properties = { ...branch.properties, ...properties };
-    const [first, ...others] = members;
-    const inAll = first?.required.filter((name) => others.every((branch) => branch.required.includes(name))) ?? [];
-    for (const name of word === 'allOf' ? members.flatMap((branch) => branch.required) : inAll) required.add(name);
+    for (const [name, value] of members.flatMap((branch) => [...branch.properties])) {
+      if (!properties.has(name)) properties.set(name, value);
+    }
+    const shared = word === 'allOf' ? members.flatMap((branch) => [...branch.required]) : [...members[0]?.required ?? []].filter((name) => isInAll(name, members));
+    for (const name of shared) required.add(name);
   }
-  return { properties, required: [...required] };
+  return { properties, required };
 }
 
 /** A schema whose root is plainly an object's. Passed what to do with a reason why some of it is lost. */
 export function objectSchema(schema: unknown, lose: (reason: string) => void): Fields {
   if (!isObject(schema)) return { type: 'object', properties: {} };
   if (isPlainObject(schema)) return schema;
-  const { anyOf, oneOf, allOf, ...whole } = resolved(schema, schema);
+  const root = { schema, references: mostReferences };
+  const { anyOf, oneOf, allOf, ...whole } = resolved(schema, root);
   const choice = anyOf ?? oneOf ?? allOf;
   if (whole['type'] !== undefined && whole['type'] !== 'object') lose('the arguments of a tool are an object');
   if (choice === undefined) return { properties: {}, ...whole, type: 'object' };
   lose('the choices at its root are sent as one object');
-  const { properties, required } = membersOf({ ...whole, anyOf, oneOf, allOf }, schema);
+  const { properties, required } = membersOf({ ...whole, anyOf, oneOf, allOf }, root);
   // What closes the object closed it to the members of every branch.
   const { additionalProperties: _, ...open } = whole;
-  return { ...open, type: 'object', properties, ...(required.length > 0 ? { required } : {}) };
+  return { ...open, type: 'object', properties: Object.fromEntries(properties), ...(required.size > 0 ? { required: [...required] } : {}) };
 }
 
 /** Whether a tool is to be called strictly, as far as OpenAI takes its schema for that: other vendors' strict tools have optional members. */
@@ -90,9 +105,9 @@ function isStrict(schema: unknown): boolean {
   if (Array.isArray(schema)) return schema.every(isStrict);
   if (!isObject(schema)) return true;
   if (schema['type'] === 'object') {
-    const required = namesIn(schema['required']);
+    const required = new Set(namesIn(schema['required']));
     const names = isObject(schema['properties']) ? Object.keys(schema['properties']) : [];
-    if (schema['additionalProperties'] !== false || names.some((name) => !required.includes(name))) return false;
+    if (schema['additionalProperties'] !== false || names.some((name) => !required.has(name))) return false;
   }
   return Object.values(schema).every(isStrict);
 }
