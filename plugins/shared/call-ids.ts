@@ -23,24 +23,32 @@ function areDistinct(turns: readonly Turn[]): boolean {
   return ids.size === calls;
 }
 
-/** An id like the given one that is not taken: it stays the same however the conversation goes on. */
-function freshId(id: string, taken: Set<string>): string {
-  let fresh = id;
-  for (let times = 2; taken.has(fresh); times += 1) fresh = `${id}_${times}`;
-  taken.add(fresh);
-  return fresh;
+/** Ids like given ones that are not taken: they stay the same however the conversation goes on. */
+class FreshIds {
+  readonly #taken = new Set<string>();
+  /** What each id was last numbered with: counting from two anew would take time by the square. */
+  readonly #times = new Map<string, number>();
+
+  of(id: string): string {
+    let times = this.#times.get(id) ?? 1;
+    let fresh = times === 1 ? id : `${id}_${times}`;
+    while (this.#taken.has(fresh)) fresh = `${id}_${times += 1}`;
+    this.#times.set(id, times);
+    this.#taken.add(fresh);
+    return fresh;
+  }
 }
 
 /** The turns with the later of equal ids made anew, and results with those of the calls they answer: the latest, one after the other. */
 export function withDistinctCallIds(turns: readonly Turn[]): readonly Turn[] {
   if (areDistinct(turns)) return turns;
-  const taken = new Set<string>();
+  const fresh = new FreshIds();
   const waiting = new Map<string, Waiting>();
   const renamed = (block: Block, step: number): Block => {
     if (block.type === 'tool-call') {
       const before = waiting.get(block.id);
       const ids = before?.step === step ? before.ids : [];
-      ids.push(freshId(block.id, taken));
+      ids.push(fresh.of(block.id));
       waiting.set(block.id, { step, ids });
       return { ...block, id: ids.at(-1) ?? block.id };
     }
