@@ -11,26 +11,35 @@ interface Pending {
   readonly made: boolean;
 }
 
+/** The calls that are not answered, in lines by all that a result may find them by: a search through all takes time by the square. */
 export class Calls {
-  #pending: Pending[] = [];
+  readonly #lines = new Map<string, Pending[]>();
+  readonly #answered = new Set<Pending>();
   #count = 0;
 
   /** Passed a call's name, its id if it has one, and its content; the answer is the id it goes by. */
   called(name: string, id: string | undefined, content: number): string {
     const pending = { id: id ?? makeCallId(content, this.#count, name), name, made: id === undefined };
     this.#count += 1;
-    this.#pending.push(pending);
+    for (const key of [`id ${pending.id}`, `name ${name}`, ...(pending.made ? [`made ${name}`] : [])]) {
+      const line = this.#lines.get(key) ?? [];
+      line.push(pending);
+      this.#lines.set(key, line);
+    }
     return pending.id;
   }
 
   /** Passed a result's name, and its id if it has one; the answer is the id of the call it belongs to. */
   answered(name: string, id: string | undefined): string {
-    const byId = id === undefined ? -1 : this.#pending.findIndex((call) => call.id === id);
-    const byName = this.#pending.findIndex((call) => call.name === name && (call.made || id === undefined));
-    const place = byId >= 0 ? byId : byName;
-    const found = this.#pending[place];
+    const found = id === undefined ? this.#first(`name ${name}`) : this.#first(`id ${id}`) ?? this.#first(`made ${name}`);
     if (!found) return id ?? makeCallId(name);
-    this.#pending.splice(place, 1);
+    this.#answered.add(found);
     return found.id;
+  }
+
+  #first(key: string): Pending | undefined {
+    const line = this.#lines.get(key) ?? [];
+    for (let [first] = line; first && this.#answered.has(first); [first] = line) line.shift();
+    return line[0];
   }
 }

@@ -1,0 +1,24 @@
+import { describe, expect, it } from 'vitest';
+import { Calls } from '../../plugins/protocols/generate-content/call-pairs.ts';
+
+describe('calls and results', () => {
+  it('are paired by id, then with calls that had none by name, and in order', () => {
+    const calls = new Calls();
+    calls.called('a', 'one', 0);
+    const made = calls.called('a', undefined, 0);
+    calls.called('a', 'two', 0);
+    expect(calls.answered('b', 'two')).toBe('two');
+    expect(calls.answered('a', 'unknown')).toBe(made);
+    expect(calls.answered('a', 'other')).toBe('other');
+    expect(calls.answered('a', undefined)).toBe('one');
+  });
+
+  it('are paired in no time where there are many', () => {
+    const calls = new Calls();
+    const begun = performance.now();
+    const ids = Array.from({ length: 20_000 }, (_, place) => calls.called('a', `id ${place}`, 0));
+    for (const id of ids) calls.answered('b', `not ${id}`);
+    expect(ids.toReversed().map((id) => calls.answered('a', id))).toEqual(ids.toReversed());
+    expect(performance.now() - begun).toBeLessThan(1000);
+  });
+});
