@@ -3,6 +3,7 @@ import type { CanonicalEvent, CanonicalRequest, ClientCall, Model, Opaque, Turn 
 import { clientPath } from '../../core/loss.ts';
 import { protocol } from '../../plugins/protocols/chat-completions/index.ts';
 import { envelopeMark } from '../../plugins/shared/envelope.ts';
+import { decodeAll } from '../contract/replies.ts';
 import { callWith, modelWith } from './bodies.ts';
 import { isObject } from '../support/json.ts';
 
@@ -377,5 +378,14 @@ describe('sound', () => {
     const events = protocol.upstream.decodeReply(reply, callWith(fields));
     expect(events.find((event) => event.type === 'block-start')).toMatchObject({ kind: 'audio', id: 'a1', ...(mediaType === undefined ? {} : { mediaType }) });
     expect(JSON.stringify(events).includes('mediaType')).toBe(mediaType !== undefined);
+  });
+
+  it('of a reply in parts is joined without a member that would be every object\'s', () => {
+    const decoder = protocol.upstream.decodeEvents(callWith({ stream: true }));
+    const chunks = ['{"id":"a1","data":"AA"}', '{"data":"AA","__proto__":{"polluted":true}}'].map((audio) => `{"choices":[{"index":0,"delta":{"audio":${audio}},"finish_reason":null}]}`);
+    const events = decodeAll(decoder, [...chunks, '{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}', '[DONE]'].map((data) => ({ event: undefined, data })));
+    const reply = protocol.client.encodeReply(events, { id: 'k', model: 'openai/gpt-audio', created: 1, call: callWith() });
+    expect(reply).toMatchObject({ choices: [{ message: { audio: { id: 'a1', data: 'AAAA' } } }] });
+    expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false);
   });
 });

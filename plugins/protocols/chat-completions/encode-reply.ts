@@ -44,6 +44,8 @@ function addPart(choice: Choice, { delta, logprobs, finish, native }: ChoicePart
 /** Adds a delta: texts and lists grow, calls by their index, and anything else is said once. */
 function join(into: Record<string, unknown>, delta: Readonly<Record<string, unknown>>): void {
   for (const [name, value] of Object.entries(delta)) {
+    // By this name a vendor's member would be joined into the prototype of every object.
+    if (name === '__proto__') continue;
     const there = into[name];
     if (typeof there === 'string' && typeof value === 'string') into[name] = there + value;
     else if (Array.isArray(value)) into[name] = name === 'tool_calls' ? joinCalls(there, value) : [...(Array.isArray(there) ? there : []), ...value];
