@@ -163,6 +163,7 @@ describe('sampling', () => {
       serviceTier: 'flex', modalities: ['text', 'audio'], candidates: 2, frequencyPenalty: 1, presencePenalty: 1, seed: 0, logprobs: {}, verbosity: 'low', metadata: { a: 'b' }, cacheKey: 'k',
     };
     expect(send(rest).lost).toEqual(Object.keys(rest));
+    expect(send({ serviceTier: 'constructor' })).toMatchObject({ body: expect.not.objectContaining({ service_tier: expect.anything() }), lost: ['serviceTier'] });
     expect(send({ user: 'u1', serviceTier: 'default', modalities: ['text'], candidates: 1 })).toMatchObject({ body: { metadata: { user_id: 'u1' }, service_tier: 'standard_only' }, lost: [] });
   });
 });

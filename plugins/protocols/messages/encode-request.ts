@@ -109,14 +109,14 @@ function encodeStop({ stop }: CanonicalRequest, own: boolean): readonly string[]
   return sent.length > 0 ? sent : undefined;
 }
 
-const tiers: Readonly<Record<string, string>> = { auto: 'auto', priority: 'auto', default: 'standard_only', standard: 'standard_only' };
+const tiers = new Map([['auto', 'auto'], ['priority', 'auto'], ['default', 'standard_only'], ['standard', 'standard_only']]);
 
 const longestUser = 256;
 
 function encodeAbout({ user, serviceTier }: CanonicalRequest, { own, lose }: Encoding): Fields {
   const fits = user !== undefined && (own || user.length <= longestUser);
   if (user !== undefined && !fits) lose('user', `messages takes ${longestUser} characters at most`);
-  const tier = serviceTier === undefined ? undefined : tiers[serviceTier];
+  const tier = serviceTier === undefined ? undefined : tiers.get(serviceTier);
   if (serviceTier !== undefined && tier === undefined) lose('serviceTier', 'messages has no such tier');
   return { ...(fits ? { metadata: { user_id: user } } : {}), service_tier: tier };
 }
