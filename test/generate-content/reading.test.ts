@@ -54,6 +54,10 @@ describe('an address', () => {
 });
 
 describe('a body', () => {
+  it('takes a tier that is a member of every object as it stands', () => {
+    expect(read({ contents: [{ parts: [{ text: 'x' }] }], serviceTier: 'constructor' }).decode().serviceTier).toBe('constructor');
+  });
+
   it.each<[fields: Record<string, unknown>, param: string, told: RegExp]>([
     [{ contents: [] }, 'contents', /an array of 1 or more/],
     [{ contents: 'x' }, 'contents', /an array/],

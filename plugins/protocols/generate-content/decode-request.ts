@@ -63,7 +63,7 @@ export function decodeRequest(wire: WireRequest, { model, stream, text, words }:
     format: format.value,
     reasoning: thinking.value,
     modalities: config.responseModalities?.map((each) => each.toLowerCase()),
-    serviceTier: wire.serviceTier ? (tiers[wire.serviceTier] ?? wire.serviceTier) : undefined,
+    serviceTier: wire.serviceTier ? (tiers.get(wire.serviceTier) ?? wire.serviceTier) : undefined,
     names: namesBy(spell ?? asRead, own, config.responseSchema ? 'generationConfig.responseSchema' : 'generationConfig.responseJsonSchema'),
     ...bag.keep(own, form),
   };
@@ -75,7 +75,7 @@ function asRead(path: string): string {
 }
 
 /** Google's words for a tier where others have another. */
-const tiers: Readonly<Record<string, string>> = { unspecified: 'auto', standard: 'default' };
+const tiers = new Map([['unspecified', 'auto'], ['standard', 'default']]);
 
 /** Members by their paths, so that each is told by its own when it is lost. */
 function flattened(name: string, fields: Fields): Fields {
