@@ -313,6 +313,7 @@ describe('a request that makes no sense', () => {
 describe('the value made up for a schema', () => {
   it.each([
     [{ type: 'string', format: 'email' }, 'someone@example.com'],
+    [{ type: 'string', format: 'constructor' }, 'example'],
     [{ type: 'string', minLength: 9 }, 'example..'],
     [{ type: ['null', 'number'], exclusiveMinimum: 7 }, 8],
     [{ type: 'integer', maximum: -4 }, -4],

@@ -9,14 +9,14 @@ const deepest = 16;
 const mostValues = 100;
 const longest = 64;
 
-const formats: Readonly<Record<string, string>> = {
-  date: '2026-01-01',
-  'date-time': '2026-01-01T00:00:00Z',
-  time: '00:00:00Z',
-  email: 'someone@example.com',
-  uri: 'https://example.com/',
-  uuid: '00000000-0000-4000-8000-000000000000',
-};
+const formats = new Map<unknown, string>([
+  ['date', '2026-01-01'],
+  ['date-time', '2026-01-01T00:00:00Z'],
+  ['time', '00:00:00Z'],
+  ['email', 'someone@example.com'],
+  ['uri', 'https://example.com/'],
+  ['uuid', '00000000-0000-4000-8000-000000000000'],
+]);
 
 /** Passed a schema as the client wrote it; what cannot be read, or goes too far, gives `null`. */
 export function exampleOf(root: unknown): unknown {
@@ -44,7 +44,7 @@ function valueOf(schema: Schema, inner: (part: unknown) => unknown): unknown {
     case 'array':
       return Array.from({ length: Math.min(numberIn(schema, 'minItems') ?? 1, longest) }, () => inner(schema['items'] ?? {}));
     case 'string':
-      return formats[String(schema['format'])] ?? 'example'.padEnd(Math.min(numberIn(schema, 'minLength') ?? 0, longest), '.');
+      return formats.get(schema['format']) ?? 'example'.padEnd(Math.min(numberIn(schema, 'minLength') ?? 0, longest), '.');
     case 'integer':
     case 'number':
       return numberFor(schema);
