@@ -11,11 +11,11 @@ import { definePlugin, type Attempt, type End } from '../../core/index.ts';
 
 /** The conventions' own names for providers, where they differ from ours. */
 const providerNames: Readonly<Record<string, string>> = {
+  'amazon-bedrock': 'aws.bedrock',
   azure: 'azure.ai.openai',
-  bedrock: 'aws.bedrock',
   google: 'gcp.gemini',
+  'google-vertex': 'gcp.vertex_ai',
   mistral: 'mistral_ai',
-  vertex: 'gcp.vertex_ai',
   xai: 'x_ai',
 };
 

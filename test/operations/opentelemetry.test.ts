@@ -3,6 +3,7 @@ import { propagation, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api
 import { W3CTraceContextPropagator } from '@opentelemetry/core';
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor, type ReadableSpan } from '@opentelemetry/sdk-trace-base';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { defineProvider } from '../../core/index.ts';
 import { opentelemetry } from '../../plugins/operations/opentelemetry.ts';
 import { openHouse, type House } from '../support/house.ts';
 
@@ -46,6 +47,18 @@ describe('the trace of a call', () => {
       'gen_ai.request.stream': true, 'gen_ai.request.max_tokens': 40, 'gen_ai.response.model': 'gpt-4o-mini',
       'gen_ai.response.time_to_first_chunk': expect.any(Number), 'gen_ai.usage.input_tokens': expect.any(Number), 'gen_ai.usage.output_tokens': expect.any(Number),
     });
+  });
+
+  it.each([['amazon-bedrock', 'aws.bedrock'], ['google-vertex', 'gcp.vertex_ai'], ['groq', 'groq']])('names the provider %s as the conventions do: %s', async (name, expected) => {
+    const provider = defineProvider({
+      name, env: { key: 'CLOUD_KEY', baseUrl: 'CLOUD_URL' }, baseUrl: 'https://vendor.invalid', endpoints: { 'chat-completions': '/chat/completions' },
+      models: new URL('../../plugins/providers/catalogue/openai.json', import.meta.url),
+    });
+    const other = await openHouse({ plugins: [opentelemetry()], provider });
+    await (await other.post(body)).text();
+    await other.close();
+    const client = exporter.getFinishedSpans().find(({ kind }) => kind === SpanKind.CLIENT);
+    expect(client?.attributes['gen_ai.provider.name']).toBe(expected);
   });
 
   it('takes as long as the call did, the attempt within it', async () => {
