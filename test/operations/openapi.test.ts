@@ -227,6 +227,14 @@ describe('what is sent and answered is as it says', () => {
     }
   });
 
+  it('a call to a provider with several keys, by the number of its key', async () => {
+    const { headers } = await post('/v1/chat/completions', example('ChatCompletionRequest'));
+    const response = await fetch(`${gateway.url}/v1/calls/${headers.get('x-request-id')}`, { headers: { authorization: `Bearer ${key}` } });
+    const told = z.looseObject({ attempts: z.array(z.looseObject({})) }).parse(await response.json());
+    const numbered = { ...told, attempts: told.attempts.map((attempt) => ({ ...attempt, key: 2 })) };
+    expect(faults(replySchema('/v1/calls/{id}', 'GET', 200, 'application/json'), numbered)).toEqual([]);
+  });
+
   it('what operators do', async () => {
     const orders = [
       ['/admin/accounts', 201, { name: 'acme' }],
