@@ -12,7 +12,7 @@ describe('CSV', () => {
   });
 
   it('keeps text from being a formula, and numbers as they are', () => {
-    const rows = ['=1+1', '@SUM(A1)', '+1', '-cmd', '-0.5', -3].map((a) => ({ a }));
-    expect(csv(['a'], rows).split('\r\n').slice(1, -1)).toEqual(["'=1+1", "'@SUM(A1)", "'+1", "'-cmd", '-0.5', '-3']);
+    const rows = ['=1+1', '@SUM(A1)', '+1', '-cmd', '-1+cmd()', '-0.5', -3].map((a) => ({ a }));
+    expect(csv(['a'], rows).split('\r\n').slice(1, -1)).toEqual(["'=1+1", "'@SUM(A1)", "'+1", "'-cmd", "'-1+cmd()", '-0.5', '-3']);
   });
 });

@@ -4,7 +4,7 @@ export type Cell = string | number | null | undefined;
 
 function cell(value: Cell): string {
   if (value === null || value === undefined) return '';
-  const text = typeof value === 'string' && /^[=+@\t\r]|^-[^\d]/.test(value) ? `'${value}` : String(value);
+  const text = typeof value === 'string' && /^[=+@\t\r]|^-(?!\d+(\.\d+)?$)/.test(value) ? `'${value}` : String(value);
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
