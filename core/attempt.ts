@@ -50,7 +50,7 @@ class Run implements Attempt {
 export function startAttempt(hooks: CoreHooks, planned: Planned, grant: Grant, target: Target, number: number, deadline: number): RunningAttempt {
   const cancellation = new Cancellation();
   const stop = (): void => cancellation.cancel();
-  const inTime = setDeadline(deadline, stop);
+  const clearDeadline = setDeadline(deadline, stop);
   const attempt = new Run(target, number, cancellation);
   let drain: Drain | undefined;
   const leave = (): void => {
@@ -68,13 +68,13 @@ export function startAttempt(hooks: CoreHooks, planned: Planned, grant: Grant, t
     drain: () => drain,
     begun() {
       if (attempt.phase !== 'start') return;
-      inTime();
+      clearDeadline();
       attempt.phase = 'first-event';
       attempt.firstEventAfter = performance.now() - attempt.startedAt;
       hooks.attempt.call(attempt, routed);
     },
     ended(error) {
-      inTime();
+      clearDeadline();
       release();
       drain?.end();
       attempt.phase = 'end';

@@ -20,14 +20,14 @@ const running = new Map<string, number>();
 export class Drain {
   readonly #provider: string;
   readonly #stop: () => void;
-  readonly #inTime: () => void;
+  readonly #clearDeadline: () => void;
   #left: number;
 
   private constructor(provider: string, limits: DrainLimits, stop: () => void) {
     this.#provider = provider;
     this.#stop = stop;
     this.#left = limits.bytes;
-    this.#inTime = setDeadline(limits.seconds * 1000, stop);
+    this.#clearDeadline = setDeadline(limits.seconds * 1000, stop);
     running.set(provider, (running.get(provider) ?? 0) + 1);
   }
 
@@ -42,7 +42,7 @@ export class Drain {
   }
 
   end(): void {
-    this.#inTime();
+    this.#clearDeadline();
     running.set(this.#provider, (running.get(this.#provider) ?? 1) - 1);
   }
 }

@@ -34,11 +34,11 @@ class Waiting {
     const id = (this.#last += 1);
     return new Promise((resolve) => {
       const settle = (answer: unknown): void => {
-        takeBack();
+        clearDeadline();
         this.#answered.delete(id);
         resolve(answer);
       };
-      const takeBack = setDeadline(milliseconds, () => settle(undefined));
+      const clearDeadline = setDeadline(milliseconds, () => settle(undefined));
       this.#answered.set(id, settle);
       send(id);
     });
