@@ -21,7 +21,7 @@ function choose(quick: readonly Target[], paceOf: (target: Target) => Pace): Tar
 
 export const balanced = definePlugin({
   name: 'balanced',
-  /** Whether calls are routed so that ask for nothing. */
+  /** Whether calls that name no strategy are routed this way. */
   options: z.strictObject({ byDefault: z.boolean().default(false) }),
   apply(host, { byDefault }) {
     const paces = keepPaces(host, 'balanced');

@@ -63,7 +63,7 @@ function expectedCost({ call }: Parsed, target: Target, known: Known): number {
 
 export const cost = definePlugin({
   name: 'cost',
-  /** Whether calls are routed so that ask for nothing. */
+  /** Whether calls that name no strategy are routed this way. */
   options: z.strictObject({ byDefault: z.boolean().default(false) }),
   apply(host, { byDefault }) {
     let known = new PerTarget((): Known => ({ hits: 0, price: undefined, rates: free }));

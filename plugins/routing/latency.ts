@@ -6,7 +6,7 @@ import { lowestFirst, tapRanking } from '../shared/routing/ranking.ts';
 
 export const latency = definePlugin({
   name: 'latency',
-  /** Whether calls are routed so that ask for nothing. */
+  /** Whether calls that name no strategy are routed this way. */
   options: z.strictObject({ byDefault: z.boolean().default(false) }),
   apply(host, { byDefault }) {
     const paces = keepPaces(host, 'latency');

@@ -8,7 +8,7 @@ export const priority = definePlugin({
   options: z.strictObject({
     /** Names of providers, first to last. */
     order: z.array(z.string().min(1)).default([]),
-    /** Whether calls are routed so that ask for nothing. */
+    /** Whether calls that name no strategy are routed this way. */
     byDefault: z.boolean().default(true),
   }),
   apply(host, { order, byDefault }) {

@@ -27,7 +27,7 @@ function learn(rates: Rates, end: End): undefined {
 
 export const throughput = definePlugin({
   name: 'throughput',
-  /** Whether calls are routed so that ask for nothing. */
+  /** Whether calls that name no strategy are routed this way. */
   options: z.strictObject({ byDefault: z.boolean().default(false) }),
   apply(host, { byDefault }) {
     let rates: Rates = new PerTarget(() => ({ tokensPerSecond: undefined }));
