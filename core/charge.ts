@@ -81,4 +81,3 @@ function estimateOutput(outcome: Outcome, { call, grant, attempt }: Routed, usag
   const output = Math.min(Math.max(usage.output ?? 0, delivered), outputBound(call, model, grant.outputLimit) * call.candidates);
   return painted > 0 ? { output, outputImage: Math.min(usage.outputImage ?? painted, output) } : { output };
 }
-

@@ -5,11 +5,11 @@
 import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/index.ts';
 import { fitLimit } from '../../shared/fit-limit.ts';
 import { foreignFields } from '../../shared/foreign-fields.ts';
-import { noteLosses } from '../../shared/losses.ts';
+import { loseSettings } from '../../shared/image-settings.ts';
 import { isKept, jsonMessage } from '../../shared/json-mode.ts';
+import { noteLosses } from '../../shared/losses.ts';
 import { isUnpriced, unpriced } from '../../shared/modes.ts';
 import { fitStrict } from '../../shared/object-schema.ts';
-import { loseSettings } from '../../shared/image-settings.ts';
 import { openaiFieldsFor, openaiFieldsOf, saysSafety } from '../../shared/openai-fields.ts';
 import { effortFor, nearestEffort } from '../../shared/reasoning-effort.ts';
 import { overlay, type Fields } from '../../shared/vendor-bag.ts';
@@ -19,13 +19,6 @@ import type { Encoding } from './encode-parts.ts';
 import { encodeTools } from './encode-tools.ts';
 import { refusesExtensions } from './reasoning.ts';
 import { encodeModalities } from './sound.ts';
-
-declare global {
-  interface JSON {
-    /** What `JSON.stringify` writes as it is: the way to send a number that no double holds. */
-    rawJSON(text: string): unknown;
-  }
-}
 
 export function encodeRequest(request: CanonicalRequest, model: Model, outputLimit: number | undefined): EncodedRequest {
   const { losses, lose } = noteLosses();

@@ -1,6 +1,6 @@
 /** The parts of a message's content, or of a tool's result, as canonical blocks. */
 import type { Block } from '../../../core/index.ts';
-import { isUrl, readDataUrl } from '../../shared/data-url.ts';
+import { documentType, isUrl, readDataUrl } from '../../shared/data-url.ts';
 import { leftover, nested, type Fields, type Sides } from '../../shared/vendor-bag.ts';
 import { bag, nativeVendor } from './bag.ts';
 import type { WireContent, WirePart } from './wire.ts';
@@ -87,15 +87,12 @@ function prefixForm(url: string): string[] {
   return prefix === undefined ? [] : [`prefix=${prefix}`];
 }
 
-/** How base64 of a PDF begins, where nobody says what it is of. */
-const pdfBeginning = 'JVBERi';
-
 function decodeFile(part: FilePart): MediaBlock {
   const { file_data: data, file_url: url, file_id: id } = part;
   const filename = part.filename ?? undefined;
   const keep = (known: string, form: readonly string[] = []): Sides => bag.keep({ ...rest(part, [known, 'filename']), ...cacheLeft(part) }, form);
   if (data && isUrl(data)) return { type: 'media', kind: 'document', ...readSource(data), filename, ...keep('file_data', ['data', ...prefixForm(data)]) };
-  if (data) return { type: 'media', kind: 'document', source: { type: 'base64', data }, mediaType: data.startsWith(pdfBeginning) ? 'application/pdf' : undefined, filename, ...keep('file_data', ['data', 'bare']) };
+  if (data) return { type: 'media', kind: 'document', source: { type: 'base64', data }, mediaType: documentType(data), filename, ...keep('file_data', ['data', 'bare']) };
   if (url) return { type: 'media', kind: 'document', ...readSource(url), filename, ...keep('file_url', prefixForm(url)) };
   return { type: 'media', kind: 'document', source: { type: 'file', vendor: nativeVendor, id: id ?? '' }, filename, ...keep('file_id') };
 }

@@ -179,4 +179,3 @@ function encodeState(request: CanonicalRequest, { own, model }: Encoding): Field
   const include = [...(model.capabilities.reasoning.style === 'none' ? [] : [encryptedReasoning]), ...(request.logprobs && takesLogprobs(model) ? [textLogprobs] : [])];
   return { store: false, ...(include.length > 0 ? { include } : {}) };
 }
-
