@@ -6,7 +6,7 @@ import { leftover, nested, type Fields, type Sides } from '../../shared/vendor-b
 import { bag, nativeVendor, protocolName } from './bag.ts';
 import { decodeMark, markLeft, type Marked } from './cache.ts';
 import { apart } from './composed-document.ts';
-import { openEnvelope } from './sealed.ts';
+import { UnsealedBlocks } from './sealed.ts';
 import { isKnownBlock } from './wire.ts';
 import type { WireBlock, WireContent, WireMedia, WireMessage, WireRequest, WireResultContent } from './wire.ts';
 import type { WireSearchResult, WireText, WireThinking, WireToolResult, WireToolUse } from './wire.ts';
@@ -43,15 +43,14 @@ function formOf(content: WireContent): string[] {
 
 function decodeContent(content: WireContent, at: string, exact?: unknown): Block[] {
   if (typeof content === 'string') return [{ type: 'text', text: content, at }];
-  const blocks: Block[] = [];
+  const unsealed = new UnsealedBlocks();
   for (const [index, block] of content.entries()) {
     const place = `${at}[${index}]`;
-    if (isKnownBlock(block) && block.type === 'redacted_thinking' && openEnvelope(block.data, blocks, place)) continue;
+    if (isKnownBlock(block) && block.type === 'redacted_thinking' && unsealed.open(block.data, place)) continue;
     const parts = isKnownBlock(block) && block.type === 'document' ? partsOf(block, place) : undefined;
-    if (parts) blocks.push(...parts);
-    else blocks.push(placed(decodeBlock(block, place, member(exact, index)), place));
+    for (const each of parts ?? [placed(decodeBlock(block, place, member(exact, index)), place)]) unsealed.add(each);
   }
-  return blocks;
+  return unsealed.blocks;
 }
 
 /** A block that was just made, told where it stood. */

@@ -17,22 +17,29 @@ export function writeEnvelope(opaque: Opaque, owner: Owner | undefined): string 
   return seal({ ...opaque, kind: opaque.kind + mark + (typeof owner === 'string' ? owner : ofCall + owner.call) });
 }
 
-/** Gives the state an envelope, which stood at `at`, holds back to the block it belongs to, among those before it. Answers whether it was one. */
-export function openEnvelope(data: string, before: Block[], at: string): boolean {
-  const sealed = unseal(data);
-  if (!sealed) return false;
-  const [kind = '', owner] = sealed.kind.split(mark, 2);
-  const opaque = { ...sealed, kind };
-  if (owner === undefined) {
-    before.push({ type: 'reasoning', text: '', opaque: [opaque], at });
-  } else {
-    const block = ownerOf(owner, before);
-    if (block) block.opaque = [...(block.opaque ?? []), opaque];
-  }
-  return true;
-}
+/** The blocks of a message, and which of them state may belong to: by name, since a search for each envelope would take time by the square. */
+export class UnsealedBlocks {
+  readonly blocks: Block[] = [];
+  readonly #owners = new Map<string, Extract<Block, { opaque?: unknown }>>();
 
-function ownerOf(owner: string, before: readonly Block[]): Extract<Block, { opaque?: unknown }> | undefined {
-  if (owner.startsWith(ofCall)) return before.filter((block) => block.type === 'tool-call').find(({ id }) => id === owner.slice(ofCall.length));
-  return owner === 'text' ? before.findLast((block) => block.type === 'text') : before.findLast((block) => block.type === 'reasoning');
+  add(block: Block): void {
+    this.blocks.push(block);
+    if (block.type === 'text' || block.type === 'reasoning') this.#owners.set(block.type, block);
+    if (block.type === 'tool-call' && !this.#owners.has(ofCall + block.id)) this.#owners.set(ofCall + block.id, block);
+  }
+
+  /** Gives the state of an envelope, which stood at `at`, back to the block before it that it belongs to. Answers whether it was one. */
+  open(data: string, at: string): boolean {
+    const sealed = unseal(data);
+    if (!sealed) return false;
+    const [kind = '', owner] = sealed.kind.split(mark, 2);
+    const opaque = { ...sealed, kind };
+    if (owner === undefined) {
+      this.add({ type: 'reasoning', text: '', opaque: [opaque], at });
+    } else {
+      const block = this.#owners.get(owner);
+      if (block) (block.opaque ??= []).push(opaque);
+    }
+    return true;
+  }
 }

@@ -1,0 +1,24 @@
+import { describe, expect, it } from 'vitest';
+import { UnsealedBlocks, writeEnvelope } from '../../plugins/protocols/messages/sealed.ts';
+
+const state = { vendor: 'google', kind: 'signature', value: 'v' };
+const ofCall = writeEnvelope(state, { call: 'none' });
+
+describe('state that belongs to blocks before it', () => {
+  it('goes to the first call of its id, the last text and the last thoughts', () => {
+    const unsealed = new UnsealedBlocks();
+    for (const id of ['a', 'a', 'b']) unsealed.add({ type: 'tool-call', id, name: 'look', arguments: '{}' });
+    for (const text of ['one', 'two']) unsealed.add({ type: 'text', text });
+    expect([writeEnvelope(state, { call: 'a' }), writeEnvelope(state, 'text'), writeEnvelope(state, undefined), writeEnvelope(state, 'reasoning'), ofCall, 'other'].map((data) => unsealed.open(data, 'x'))).toEqual([true, true, true, true, true, false]);
+    expect(unsealed.blocks.map((block) => ('opaque' in block ? block.opaque?.length : 0))).toEqual([1, 0, 0, 0, 1, 2]);
+  });
+
+  it('is given back in no time where there is much of it', () => {
+    const unsealed = new UnsealedBlocks();
+    const begun = performance.now();
+    for (let place = 0; place < 20_000; place += 1) unsealed.add({ type: 'tool-call', id: `${place}`, name: 'look', arguments: '{}' });
+    for (let place = 0; place < 20_000; place += 1) for (const data of [ofCall, writeEnvelope(state, { call: '7' })]) unsealed.open(data, 'x');
+    expect(unsealed.blocks[7]).toMatchObject({ opaque: { length: 20_000 } });
+    expect(performance.now() - begun).toBeLessThan(2000);
+  });
+});
