@@ -1,6 +1,7 @@
 /** Sealed thoughts are given back to whoever sealed them: OpenAI and xAI both speak this wire, and neither opens the other's. */
 import { describe, expect, it } from 'vitest';
 import { protocol } from '../../plugins/protocols/responses/index.ts';
+import { writeSealed, type Owner } from '../../plugins/protocols/responses/sealed.ts';
 import { families, readCall } from '../support/families.ts';
 import { callWith, modelWith } from './bodies.ts';
 
@@ -48,5 +49,22 @@ describe('a conversation that moved from OpenAI to xAI', () => {
   it('stays there while it is at home', () => {
     expect(callWith({ model: 'openai/gpt-5.5', input }).carriesState).toBe(false);
     expect(callWith({ model: 'xai/grok-4.3', input: [{ ...input[1], encrypted_content: 'bm90IGZlcm5ldA' }, input[3]] }).carriesState).toBe(false);
+  });
+});
+
+describe('what others sealed', () => {
+  const state = (value: string, owner: Owner): object => ({ type: 'reasoning', summary: [], encrypted_content: writeSealed({ vendor: 'google', kind: 'signature', value }, owner) });
+  const call = (id: string): object => ({ type: 'function_call', call_id: id, name: 'look', arguments: '{}' });
+  const valuesIn = (...input: object[]): unknown => callWith({ input }).decode().turns.map(({ blocks }) => blocks.map((block) => ('opaque' in block ? block.opaque?.map(({ value }) => value) : undefined)));
+
+  it('goes to one call: the next of its id, or the last where none follows', () => {
+    expect(valuesIn(state('1', { call: 'a' }), call('a'), state('2', { call: 'a' }), call('a'), call('b'), state('3', { call: 'a' }))).toEqual([[['1'], ['2', '3'], undefined]]);
+  });
+
+  it('is given back in no time where there is much of it', () => {
+    const begun = performance.now();
+    const [content] = [callWith({ input: [...Array.from({ length: 15_000 }, () => state('1', { call: 'a' })), ...Array.from({ length: 15_000 }, () => call('a'))] }).decode().turns[0]?.blocks];
+    expect(content?.filter((block) => 'opaque' in block)).toHaveLength(1);
+    expect(performance.now() - begun).toBeLessThan(3000);
   });
 });

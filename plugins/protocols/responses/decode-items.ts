@@ -13,12 +13,14 @@ import { readSealed, sealerOf, type Sealed } from './sealed.ts';
 import type { ToolNames } from './tool-names.ts';
 import type { WireCallOutput, WireCustomCall, WireFunctionCall, WireImageCall, WireMessage, WireReasoning } from './wire.ts';
 
+type WireCall = WireFunctionCall | WireCustomCall;
+
 interface Reading {
   readonly names: ToolNames;
   /** Whose sealed state it is that stands in no envelope. */
   readonly sealer: string;
-  /** State that belongs to tool calls, by their ids. */
-  readonly sealed: ReadonlyMap<string, readonly Opaque[]>;
+  /** State that belongs to tool calls. */
+  readonly sealed: ReadonlyMap<WireCall, readonly Opaque[]>;
 }
 
 /** Passed the items, the names of the request's tools, and the model it asks. */
@@ -60,17 +62,33 @@ function belongsBefore(read: ReadItem, last: Turn | undefined, sealer: string): 
   if (sealed?.owner !== 'block') return false;
   const block = last?.role === 'assistant' ? last.blocks.at(-1) : undefined;
   if (block?.type !== 'text' && block?.type !== 'media') return false;
-  block.opaque = [...(block.opaque ?? []), sealed.opaque];
+  (block.opaque ??= []).push(sealed.opaque);
   return true;
 }
 
-function sealedCalls(items: readonly ReadItem[], sealer: string): Map<string, Opaque[]> {
-  const calls = new Map<string, Opaque[]>();
+/** State by the call it belongs to: the next of its id, or the last where there is no next. Each goes to one call alone: calls may share an id. */
+function sealedCalls(items: readonly ReadItem[], sealer: string): Map<WireCall, readonly Opaque[]> {
+  const owned = new Map<WireCall, readonly Opaque[]>();
+  const last = new Map<string, WireCall>();
+  const waiting = new Map<string, Opaque[]>();
   for (const read of items) {
+    if (read.kind === 'function-call' || read.kind === 'custom-call') {
+      const { call_id: id } = read.item;
+      owned.set(read.item, waiting.get(id) ?? []);
+      waiting.delete(id);
+      last.set(id, read.item);
+    }
     const { opaque, owner } = sealedOf(read, sealer) ?? {};
-    if (opaque && typeof owner === 'object') calls.set(owner.call, [...(calls.get(owner.call) ?? []), opaque]);
+    if (!opaque || typeof owner !== 'object') continue;
+    const before = waiting.get(owner.call);
+    if (before) before.push(opaque);
+    else waiting.set(owner.call, [opaque]);
   }
-  return calls;
+  for (const [id, opaque] of waiting) {
+    const call = last.get(id);
+    if (call) owned.set(call, [...(owned.get(call) ?? []), ...opaque]);
+  }
+  return owned;
 }
 
 function decodeItem(read: ReadItem, at: string, reading: Reading): Turn | undefined {
@@ -112,10 +130,10 @@ function decodeMessage(message: WireMessage, at: string): Turn {
 
 const callFields = new Set([...plainHead, 'call_id', 'name', 'namespace', 'arguments', 'input']);
 
-function decodeCall(item: WireFunctionCall | WireCustomCall, at: string, { names, sealed }: Reading): Block {
+function decodeCall(item: WireCall, at: string, { names, sealed }: Reading): Block {
   const namespace = item.namespace ?? undefined;
   const name = names.canonicalOf({ name: item.name, namespace });
-  const opaque = sealed.get(item.call_id);
+  const opaque = sealed.get(item) ?? [];
   const custom = item.type === 'custom_tool_call';
   return {
     type: 'tool-call',
@@ -124,7 +142,7 @@ function decodeCall(item: WireFunctionCall | WireCustomCall, at: string, { names
     arguments: custom ? item.input : item.arguments,
     ...(custom ? { custom } : {}),
     namespace,
-    ...(opaque ? { opaque: [...opaque] } : {}),
+    ...(opaque.length > 0 ? { opaque: [...opaque] } : {}),
     at,
     ...bag.keep(leftover(item, callFields), [...headForm(item), ...(name === item.name ? [] : [`name=${item.name}`])]),
   };
