@@ -10,11 +10,12 @@ import { createDispatcher } from './dispatch.ts';
 import type { Examination } from './examination.ts';
 import { createHooks, type CoreHooks } from './hooks.ts';
 import { metrics, scrape } from './metrics.ts';
-import { namingPlugin, reasonOf, type ClientAddress, type Command, type Credential, type Guard, type Host, type Keyring, type Plugin, type Readiness, type Route } from './plugin.ts';
+import { namingPlugin, reasonOf, type ClientAddress, type Command, type Credential, type Guard, type Host, type Keyring, type Plugin, type Readiness } from './plugin.ts';
 import type { Protocol } from './protocol.ts';
 import type { Provider } from './provider.ts';
 import { Registry } from './registry.ts';
 import { Resources } from './resources.ts';
+import { Routes } from './routes.ts';
 import { openDoor, type Door } from './server.ts';
 import { workers } from './switchboard.ts';
 import { targetFinder, type FindTargets } from './targets.ts';
@@ -25,8 +26,7 @@ import { sweepUploads } from './uploads.ts';
 export interface Core {
   readonly hooks: CoreHooks;
   readonly protocols: Registry<Protocol>;
-  readonly routes: Registry<Route>;
-  readonly familyOf: Host['familyOf'];
+  readonly routes: Routes;
   readonly addresses: readonly ClientAddress[];
   readonly commands: Registry<Command>;
   readonly readiness: Registry<Readiness>;
@@ -91,19 +91,6 @@ function tellers({ notes, examples, addresses, off, files }: Told, plugin: strin
   };
 }
 
-/** The routes as one plugin sees them: what it adds is of its family. */
-function routesFor(plugin: string, routes: Registry<Route>, families: WeakMap<Route, string>): Host['routes'] {
-  return {
-    add(route) {
-      routes.add(route);
-      families.set(route, plugin);
-    },
-    find: (name) => routes.find(name),
-    get: (name) => routes.get(name),
-    all: () => routes.all(),
-  };
-}
-
 /** Applies the plugins in their order. Throws a `ConfigError` naming the file, and the one that failed. */
 export function createGateway(config: Config, logger: Logger): Gateway {
   const hooks = createHooks();
@@ -111,8 +98,7 @@ export function createGateway(config: Config, logger: Logger): Gateway {
   const providers = new Registry<Provider>('provider');
   const keyrings = new Registry<Keyring>('keyring');
   const credentials = new Registry<Credential>('credential');
-  const routes = new Registry<Route>('route');
-  const families = new WeakMap<Route, string>();
+  const routes = new Routes();
   const commands = new Registry<Command>('command');
   const readiness = new Registry<Readiness>('readiness check');
   const guards = new Registry<Guard>('guard');
@@ -126,7 +112,6 @@ export function createGateway(config: Config, logger: Logger): Gateway {
 
   const core: Core = {
     hooks, protocols, routes, commands, readiness, guards, catalog, logger, targetsFor,
-    familyOf: (route) => families.get(route) ?? route.name,
     addresses: told.addresses,
     calls: new Calls(),
     bodies: new Bodies(config.server),
@@ -153,7 +138,7 @@ export function createGateway(config: Config, logger: Logger): Gateway {
     const pluginLogger = logger.child({ plugin: plugin.name });
     const host: Host = {
       hooks: tappable(hooks, pluginLogger),
-      plugins, protocols, providers, keyrings, credentials, routes: routesFor(plugin.name, routes, families), familyOf: core.familyOf, commands, readiness, guards, examinations, catalog, metrics, scrape, workers,
+      plugins, protocols, providers, keyrings, credentials, routes: routes.seenBy(plugin.name), familyOf: (route) => routes.familyOf(route), commands, readiness, guards, examinations, catalog, metrics, scrape, workers,
       running: core.calls,
       logger: pluginLogger,
       dataFolder: config.dataFolder,

@@ -278,7 +278,7 @@ function withWait(reply: RouteReply, { details: { retryAfter } }: GatewayError):
 async function answerCaller(core: Core, route: Route, context: Koa.Context, params: Record<string, string>, id: string): Promise<RouteReply> {
   if (route.access === 'public') return route.handle(await routeRequest(context, params));
   // Nobody's body is read before it is known whose it is.
-  const principal = admitted(await core.hooks.authenticate.promise(new Arrival(core, context, core.familyOf(route), 'generate', id)), route.access);
+  const principal = admitted(await core.hooks.authenticate.promise(new Arrival(core, context, core.routes.familyOf(route), 'generate', id)), route.access);
   return route.handle(await routeRequest(context, params), principal);
 }
 
