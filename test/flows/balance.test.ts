@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { bearer } from '../../plugins/auth/bearer.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
+import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { createSecret } from '../../plugins/shared/secret.ts';
 import { troubledStore } from '../balance/troubles.ts';
 import { startGateway } from '../support/gateway.ts';
@@ -33,7 +34,7 @@ describe('the balance endpoint', () => {
   it('takes a credential where its plugin is named, or nothing is', async () => {
     const madeSchema = z.object({ key: z.string() });
     for (const [families, status] of [[undefined, 200], [['balance'], 200], [['chat-completions'], 401]] as const) {
-      const gateway = await startGateway({ plugins: [bearer(families ? { families: [...families] } : {}), balance()] });
+      const gateway = await startGateway({ plugins: [bearer(families ? { families: [...families] } : {}), chatCompletions(), balance()] });
       const { key } = madeSchema.parse(await gateway.verb('keys create'));
       const asked = await Promise.all(['/v1/user/balance', '/beta/user/balance'].map((path) => fetch(gateway.url + path, { headers: { authorization: `Bearer ${key}` } })));
       expect([families, asked.map((response) => response.status)]).toEqual([families, [status, status]]);
