@@ -62,6 +62,8 @@ export const priceSchema = z.strictObject({
   image: usd.optional(),
   /** What each search of the web costs that a vendor made for a call. */
   webSearch: usd.optional(),
+  /** What each container costs that a vendor opened to run a call's code in. */
+  container: usd.optional(),
   /** Rates that hold for the whole call once its input is longer than `above` tokens; the longest that fits wins. */
   tiers: z.array(z.strictObject({ above: z.int().positive(), ...rates })).default([]),
   /** Rates of calls that the vendor serves otherwise than usual, by the name of how: before others, or in one country alone. */
@@ -69,7 +71,7 @@ export const priceSchema = z.strictObject({
 });
 
 export type Price = z.output<typeof priceSchema>;
-type Rates = Omit<Price, 'request' | 'image' | 'webSearch' | 'tiers' | 'modes'>;
+type Rates = Omit<Price, 'request' | 'image' | 'webSearch' | 'container' | 'tiers' | 'modes'>;
 
 export const freePrice: Price = { input: 0n, output: 0n, tiers: [] };
 
@@ -135,6 +137,7 @@ export function costLines(usage: Usage, price: Price): CostLine[] {
   if (price.request !== undefined) lines.push({ kind: 'request', units: 1n, rate: price.request, per: 1n });
   if (price.image !== undefined && usage.images) lines.push({ kind: 'image', units: tokens(usage.images), rate: price.image, per: 1n });
   if (price.webSearch !== undefined && usage.webSearches) lines.push({ kind: 'webSearch', units: tokens(usage.webSearches), rate: price.webSearch, per: 1n });
+  if (price.container !== undefined && usage.containers) lines.push({ kind: 'container', units: tokens(usage.containers), rate: price.container, per: 1n });
   return lines;
 }
 
@@ -166,6 +169,8 @@ export interface UseBound {
   readonly candidates: number;
   /** Of the web. */
   readonly searches?: number;
+  /** To run code in. */
+  readonly containers?: number;
   /** How it asks to be served, where not as usual. */
   readonly mode?: string | undefined;
 }
@@ -178,8 +183,8 @@ export function worstCost(bound: UseBound, price: Price): Nano {
 }
 
 /** What a call costs apart from its tokens: each candidate is a picture where pictures are counted. */
-function fixedCost({ candidates, searches }: Omit<UseBound, 'output'>, price: Price): Nano {
-  return (price.request ?? 0n) + BigInt(candidates) * (price.image ?? 0n) + tokens(searches) * (price.webSearch ?? 0n);
+function fixedCost({ candidates, searches, containers }: Omit<UseBound, 'output'>, price: Price): Nano {
+  return (price.request ?? 0n) + BigInt(candidates) * (price.image ?? 0n) + tokens(searches) * (price.webSearch ?? 0n) + tokens(containers) * (price.container ?? 0n);
 }
 
 /** The largest output limit per candidate whose worst case fits into `amount`; negative when not even the input fits. */

@@ -70,6 +70,8 @@ export interface ClientCall {
   readonly size: InputSize;
   /** How many searches of the web it lets its vendor make: `Infinity` where it states no limit; none where absent. */
   readonly searches?: number;
+  /** Whether it lets its vendor run code. */
+  readonly runsCode?: boolean;
   readonly preferences: Preferences;
   /** Whether the body holds reasoning that cannot go on as it is: in our envelope, or without the seal its vendor wants. */
   readonly carriesState: boolean;

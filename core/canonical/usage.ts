@@ -21,6 +21,8 @@ export const usageSchema = z.strictObject({
   acceptedPrediction: count.optional(),
   rejectedPrediction: count.optional(),
   webSearches: count.optional(),
+  /** Opened to run code in. */
+  containers: count.optional(),
   /** Pictures made, where they are priced apiece. */
   images: count.optional(),
   /** How the vendor served the call, where that has rates of its own, or was asked for; "usual" where it was not served so. */

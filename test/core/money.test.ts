@@ -44,6 +44,12 @@ describe('the cost of a call', () => {
     expect(costOf({ input: 200_001, output: 0 }, price)).toBe(parseUsd('1.000005'));
   });
 
+  it('counts what is priced apiece by the piece', () => {
+    const apiece = priceSchema.parse({ input: '0', output: '0', request: '0.001', webSearch: '0.01', container: '0.03', image: '0.2' });
+    expect(formatUsd(costOf({ webSearches: 3, containers: 2, images: 1 }, apiece))).toBe('0.291');
+    expect(formatUsd(worstCost({ input: 0, output: 0, candidates: 1, searches: 3, containers: 2 }, apiece))).toBe('0.291');
+  });
+
   it('takes the rates of what is served before others for that alone, however long it is', () => {
     const fast = priceSchema.parse({ input: '1', output: '2', modes: { fast: { input: '10', output: '20' } }, tiers: [{ above: 100, input: '5', output: '6' }] });
     const costs = [{}, { mode: 'usual' }, { mode: 'fast' }].map((served) => formatUsd(costOf({ input: 101, output: 0, ...served }, fast)));

@@ -114,10 +114,12 @@ it.each(['ultrafast', 'constructor'])('the tier "%s", which no price is known fo
   expect([refused.status, refused.told]).toEqual([400, expect.stringContaining(tier)]);
 });
 
-it('a tool that paints, with a model of its own, is refused by its name where a model has no price for that', async () => {
+it('a tool that costs more than what a model has a price for is refused by its name', async () => {
   const tools = [{ type: 'web_search' }, { type: 'image_generation' }];
   const refused = await call('responses', { tools }, json(response()));
   expect([refused.status, refused.reserved, refused.told]).toEqual([400, 0n, expect.stringContaining('tools[1].type')]);
+  const roomy = await call('responses', { tools: [{ type: 'code_interpreter', container: { type: 'auto', memory_limit: '64g' } }] }, json(response()));
+  expect([roomy.status, roomy.told]).toEqual([400, expect.stringContaining('tools[0].container.memory_limit')]);
   expect((await call('responses', { model: 'house/painter', tools }, json(response()))).charged).toBe(fastCost);
 });
 

@@ -81,6 +81,14 @@ it.each([true, false])('what Google tells of its searches is charged: streamed %
   await vendor.close();
 });
 
+it('code that a vendor may run is reserved for with a container', async () => {
+  const call = calls['responses'];
+  if (!call) throw new Error('no responses');
+  const more = (await reservedFor(call({ tools: [{ type: 'code_interpreter', container: { type: 'auto' } }] }))) - (await reservedFor(call({})));
+  expect(more).toBeGreaterThan(0.03);
+  expect(more).toBeLessThan(0.0301);
+});
+
 it('a call without any reserves for none', async () => {
   const tool = { name: 'web_search_of_mine', description: 'Looks.', input_schema: { type: 'object', properties: {} } };
   const plain = calls['messages']?.({});

@@ -21,7 +21,7 @@ function modelOf(vendor: string, upstream: string): Model {
 
 /** What a model costs, back in the words of the file. */
 function prices(model: Model): Record<string, string> {
-  const { tiers: _, request: __, webSearch: ___, modes: ____, ...rates } = model.price ?? { tiers: [] };
+  const { tiers: _, request: __, webSearch: ___, container: _____, modes: ____, ...rates } = model.price ?? { tiers: [] };
   return Object.fromEntries(Object.entries(rates).flatMap(([name, rate]) => (rate === undefined ? [] : [[name, formatUsd(rate)]])));
 }
 

@@ -102,8 +102,16 @@ describe('the end', () => {
   });
 
   it('searches of xAI are counted with its tokens', () => {
-    const usage = { input_tokens: 5467, output_tokens: 593, total_tokens: 6060, num_server_side_tools_used: 1, server_side_tool_usage_details: { web_search_calls: 1, x_search_calls: 0 } };
-    expect(read(created, completed({ usage })).usage).toEqual({ input: 5467, output: 593, webSearches: 1 });
+    const usage = { input_tokens: 5467, output_tokens: 593, total_tokens: 6060, num_server_side_tools_used: 1, server_side_tool_usage_details: { web_search_calls: 1, x_search_calls: 2 } };
+    expect(read(created, completed({ usage })).usage).toEqual({ input: 5467, output: 593, webSearches: 3 });
+  });
+
+  it('containers that code was run in are counted, but for one that the request named', () => {
+    const ran = (container: string | null): object => ({ type: 'code_interpreter_call', id: `ci_${container}`, status: 'completed', code: '1', container_id: container, outputs: [] });
+    const usage = { input_tokens: 10, output_tokens: 5, total_tokens: 15 };
+    const output = [ran('cntr_1'), ran('cntr_1'), ran('cntr_2'), ran('cntr_kept'), ran(null)];
+    const tools = [{ type: 'code_interpreter', container: 'cntr_kept' }];
+    expect(read(created, completed({ usage, output, tools })).usage).toEqual({ input: 10, output: 5, containers: 2 });
   });
 
   it('searches are counted by their items where they are not summed up, pages that are opened are none', () => {

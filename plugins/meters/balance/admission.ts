@@ -30,7 +30,7 @@ function boundOf({ call }: Planned, outputLimit: number | undefined, { model }: 
   const sent = inputBound(call, model);
   // What is found has to find room beside what was sent.
   const found = Math.max(0, Math.min(searches * tokensPerSearch, model.contextLength - sent));
-  return { searches, mode: askedMode(call), input: sent + found, output: outputBound(call, model, outputLimit), candidates: call.candidates };
+  return { searches, containers: call.runsCode ? 1 : 0, mode: askedMode(call), input: sent + found, output: outputBound(call, model, outputLimit), candidates: call.candidates };
 }
 
 /** A limit below which the call is not worth making: no part of a picture is. */

@@ -25,6 +25,7 @@ export class GenerateCall implements ClientCall {
   readonly usageWanted = true;
   readonly size: InputSize;
   readonly searches: number;
+  readonly runsCode: boolean;
   readonly modes: readonly Mode[];
   readonly preferences: Preferences;
   readonly carriesState: boolean;
@@ -51,6 +52,7 @@ export class GenerateCall implements ClientCall {
     this.providerPaths = wire.provider === undefined ? [] : modelPath?.length === 2 ? [['provider'], ['generateContentRequest', 'provider']] : [['provider']];
     this.size = sizeOf(wire, text);
     this.searches = wire.tools?.some(isSearch) ? Infinity : 0;
+    this.runsCode = wire.tools?.some(({ codeExecution }) => Boolean(codeExecution)) ?? false;
     this.modes = askedModes({ [toldPath('serviceTier', words)]: wire.serviceTier });
     this.carriesState = holdsEnvelope(text);
     this.words = words;

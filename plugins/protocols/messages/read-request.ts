@@ -20,6 +20,7 @@ export class MessagesCall implements ClientCall {
   readonly outputLimit: number | undefined;
   readonly size: InputSize;
   readonly searches: number;
+  readonly runsCode: boolean;
   readonly carriesState: boolean;
   readonly candidates = 1;
   /** This wire always tells the usage. */
@@ -47,6 +48,7 @@ export class MessagesCall implements ClientCall {
     this.size = sizeOf(wire, text);
     this.modes = askedModes({ speed: wire['speed'], inference_geo: wire['inference_geo'] });
     this.searches = wire.tools?.reduce((sum, tool) => sum + searchesOf(tool), 0) ?? 0;
+    this.runsCode = wire.tools?.some(({ type }) => type?.startsWith('code_execution_')) ?? false;
     this.carriesState = holdsEnvelope(text) || hasUnsignedThoughts(wire) || isThoughtlessLoop(wire);
     this.#wire = wire;
     this.#text = text;

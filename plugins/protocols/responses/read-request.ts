@@ -18,6 +18,8 @@ import { isNativeSeal, sealerOf } from './sealed.ts';
 import { requestWire, type WireContent, type WireRequest } from './wire.ts';
 
 const painter = 'image_generation';
+const interpreter = 'code_interpreter';
+const usualMemory = '1g';
 
 /** A body whose items and tools are read as well. */
 export interface ReadRequest {
@@ -37,6 +39,7 @@ export class ResponsesCall implements ClientCall {
   readonly size: InputSize;
   readonly modes: readonly Mode[];
   readonly searches: number;
+  readonly runsCode: boolean;
   readonly preferences: Preferences;
   readonly carriesState: boolean;
   readonly truncates: boolean;
@@ -51,8 +54,9 @@ export class ResponsesCall implements ClientCall {
     this.stream = wire.stream ?? false;
     this.outputLimit = wire.max_output_tokens ?? undefined;
     this.size = sizeOf(items, text);
-    this.modes = [...askedModes({ service_tier: wire.service_tier }), ...picturesAsked(read)];
+    this.modes = [...askedModes({ service_tier: wire.service_tier }), ...(read.tools ?? []).flatMap(modesOf)];
     this.searches = read.tools?.some(({ tool }) => isSearch(tool)) ? (wire.max_tool_calls ?? Infinity) : 0;
+    this.runsCode = read.tools?.some(({ tool }) => tool.type === interpreter) ?? false;
     this.preferences = preferencesOf(wire.provider);
     this.carriesState = holdsEnvelope(text) || isSealedElsewhere(read) || items.some(isOurThought);
     this.truncates = wire.truncation === 'auto';
@@ -70,10 +74,12 @@ export class ResponsesCall implements ClientCall {
   }
 }
 
-/** A tool that paints is another model, whose tokens cost several times those of the one that is asked. */
-function picturesAsked({ tools = [] }: ReadRequest): Mode[] {
-  const place = tools.findIndex(({ tool }) => tool.type === painter);
-  return place < 0 ? [] : [{ name: painter, field: `tools[${place}].type` }];
+/** A tool that paints is another model, whose tokens cost several times those of the one that is asked; a container with more memory costs up to 64 times as much. */
+function modesOf({ tool }: ReadTool, place: number): Mode[] {
+  if (tool.type === painter) return [{ name: painter, field: `tools[${place}].type` }];
+  const container = tool.type === interpreter && 'container' in tool ? tool.container : undefined;
+  const memory = isObject(container) ? (container['memory_limit'] ?? usualMemory) : usualMemory;
+  return memory === usualMemory ? [] : [{ name: `${interpreter} ${String(memory)}`, field: `tools[${place}].container.memory_limit` }];
 }
 
 /** Thoughts of a vendor that seals none, in an item the gateway made: no vendor of this wire knows it. */

@@ -24,10 +24,20 @@ function searchesIn(output: unknown): number | undefined {
   return searches.length > 0 ? searches.length : undefined;
 }
 
-/** OpenAI sums them up apart from the tokens, xAI with them. */
+/** What code was run in; a container that the request names was opened, and paid for, before. */
+function containersIn({ output, tools }: Fields): number | undefined {
+  const [items, asked]: unknown[][] = [output, tools].map((list) => (Array.isArray(list) ? list : []));
+  const named = new Set(asked?.map((tool) => (isObject(tool) ? tool['container'] : undefined)));
+  const used = new Set(items?.flatMap((item) => (isObject(item) && item['type'] === 'code_interpreter_call' && item['container_id'] ? [item['container_id']] : [])));
+  return used.difference(named).size || undefined;
+}
+
+/** OpenAI sums them up apart from the tokens, xAI with them, and its searches of X, which cost the same, beside them. */
 function searchesOf(response: Fields, usage: Fields): number | undefined {
-  const summed = inside(inside(response, 'tool_usage'), 'web_search')['num_requests'] ?? inside(usage, 'server_side_tool_usage_details')['web_search_calls'];
-  return knownCount(summed) ?? searchesIn(response['output']);
+  const { web_search_calls: web, x_search_calls: posts } = inside(usage, 'server_side_tool_usage_details');
+  const summed = knownCount(inside(inside(response, 'tool_usage'), 'web_search')['num_requests']) ?? knownCount(web);
+  const own = knownCount(posts) ?? 0;
+  return summed === undefined && own === 0 ? searchesIn(response['output']) : (summed ?? 0) + own;
 }
 
 /** Passed a response; undefined where none of its counts is known. */
@@ -41,6 +51,7 @@ export function decodeUsage(response: Fields): Usage | undefined {
     output: outputOf(wire),
     reasoning: knownCount(inside(wire, 'output_tokens_details')['reasoning_tokens']),
     webSearches: searchesOf(response, wire),
+    containers: containersIn(response),
   };
   const known = Object.entries(counts).filter(([, count]) => count !== undefined);
   return known.length > 0 ? Object.fromEntries(known) : undefined;
