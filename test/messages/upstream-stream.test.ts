@@ -73,7 +73,8 @@ describe('a vendor\'s stream', () => {
     const first = { type: 'message_start', message: { usage: { input_tokens: 1, cache_read_input_tokens: 100, cache_creation_input_tokens: 30, ...split, output_tokens: 2 } } };
     const { usage } = said([first, ...end('end_turn', { input_tokens: 5, cache_creation_input_tokens: 30, cache_read_input_tokens: null, output_tokens: 7, output_tokens_details: { thinking_tokens: 3 } })]);
     expect(usage).toEqual({ input: 135, cacheRead: 100, cacheWrite5m: 10, cacheWrite1h: 20, output: 7, reasoning: 3 });
-    expect(said([first, ...end('end_turn', { cache_creation_input_tokens: 40, output_tokens: 1 })]).usage).toMatchObject({ input: 141, cacheWrite5m: 40 });
+    expect(said([first, ...end('end_turn', { cache_creation_input_tokens: 40, output_tokens: 1 })]).usage).toMatchObject({ input: 141, cacheWrite5m: 20, cacheWrite1h: 20 });
+    expect(said([first, ...end('end_turn', { cache_creation_input_tokens: 20, output_tokens: 1 })]).usage).toMatchObject({ cacheWrite5m: 20 });
   });
 
   it('counts what was read and written to sum up the conversation, which its sums leave out', () => {

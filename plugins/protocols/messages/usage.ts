@@ -12,13 +12,13 @@ function inside(wire: Fields, name: string): Fields {
 
 /**
  * A later report laid over an earlier one. The end of a stream tells cache writes as one figure and not by their time
- * to live: the split from the stream's beginning holds as long as its sum does.
+ * to live: the split from the stream's beginning holds for as much of it.
  */
 export function mergeUsage(earlier: Fields, later: Fields): Fields {
   const told = Object.fromEntries(Object.entries(later).filter(([, value]) => value !== null));
   const merged = { ...earlier, ...told };
   if ('cache_creation' in told || !isObject(earlier['cache_creation'])) return merged;
-  return splitSum(earlier) === knownCount(merged['cache_creation_input_tokens']) ? merged : { ...merged, cache_creation: null };
+  return splitSum(earlier) <= (knownCount(merged['cache_creation_input_tokens']) ?? Infinity) ? merged : { ...merged, cache_creation: null };
 }
 
 function splitSum(wire: Fields): number {
@@ -44,10 +44,10 @@ export function decodeUsage(wire: Fields): Usage | undefined {
 function countsOf(wire: Fields): Readonly<Record<string, number | undefined>> {
   const split = inside(wire, 'cache_creation');
   const written = knownCount(wire['cache_creation_input_tokens']);
-  const isSplit = Object.keys(split).length > 0 && (written === undefined || splitSum(wire) === written);
+  const isSplit = Object.keys(split).length > 0 && splitSum(wire) <= (written ?? Infinity);
   const cacheRead = knownCount(wire['cache_read_input_tokens']);
-  const cacheWrite5m = isSplit ? knownCount(split['ephemeral_5m_input_tokens']) : written;
   const cacheWrite1h = isSplit ? knownCount(split['ephemeral_1h_input_tokens']) : undefined;
+  const cacheWrite5m = written === undefined ? knownCount(split['ephemeral_5m_input_tokens']) : written - (cacheWrite1h ?? 0);
   const rest = knownCount(wire['input_tokens']);
   return {
     input: rest === undefined ? undefined : rest + (cacheRead ?? 0) + (cacheWrite5m ?? 0) + (cacheWrite1h ?? 0),
