@@ -106,7 +106,7 @@ export class Keeper {
     const { logger, metrics } = this.#options;
     if (suspect) {
       metrics.suspect.inc();
-      logger.warn({ call: id }, "a vendor's figures could not be true: they were bounded");
+      logger.warn({ call: id }, "a vendor's figures could not be true and were bounded, or it served the call at a price nobody knows");
     }
     if (settled?.status === 'adjusted') {
       metrics.late.inc();

@@ -54,7 +54,7 @@ export function ledgerMetrics(metrics: Metrics): LedgerMetrics {
   const findings = gauge(metrics, 'tollgate_ledger_audit_findings', 'What the last audit found wrong.', 'max');
   return {
     overages: counter(metrics, 'tollgate_ledger_overage_total', 'Calls that cost more than was reserved for them.'),
-    suspect: counter(metrics, 'tollgate_ledger_suspect_total', "Calls whose vendor's figures could not be true and were bounded."),
+    suspect: counter(metrics, 'tollgate_ledger_suspect_total', "Calls whose vendor's figures could not be true and were bounded, or that it served at a price nobody knows."),
     late: counter(metrics, 'tollgate_ledger_late_total', 'Calls that were settled after they had been recovered or had expired.'),
     recovered: counter(metrics, 'tollgate_ledger_recovered_total', 'Calls of dead processes that were settled by this one.', ['status']),
     onGroup({ operations: size, seconds: duration }) {

@@ -93,7 +93,7 @@ export interface Settlement extends Consumption {
   /** How the call ended: `completed`, `aborted`, `cut`, or the code of the error it ended with. */
   readonly reason: string;
   readonly basis: Charge['basis'];
-  /** Whether the vendor's figures could not be true and were bounded. */
+  /** Whether the vendor's figures could not be true and were bounded, or their price is not known. */
   readonly suspect: boolean;
   /** What the call's claim stands for from now on. Kept where the reservation is posted; a void makes the claim free again. */
   readonly outcome?: StoredOutcome | undefined;
@@ -197,7 +197,7 @@ export interface Entry {
   readonly usage: string | undefined;
   readonly costs: string | undefined;
   readonly attempts: number;
-  /** `recovered`: by another than its owner. `late`: after it had been recovered or had expired. `suspect`: figures were bounded. */
+  /** `recovered`: by another than its owner. `late`: after it had been recovered or had expired. `suspect`: figures were bounded, or their price is not known. */
   readonly flags: readonly ('recovered' | 'late' | 'suspect')[];
 }
 
