@@ -10,17 +10,17 @@ import { Tally } from './tally.ts';
 export interface RunningAttempt {
   readonly routed: Routed;
   readonly tally: Tally;
-  /** The reply began: the deadline for its first event is met. Saying it again changes nothing. */
+  /** To be called when the reply begins: its first event has come before the deadline. Further calls change nothing. */
   begun(): void;
-  /** The attempt is over; lets go of the vendor if it still sends. */
+  /** To be called when the attempt is over; also ends a drain. */
   ended(error: GatewayError | undefined): void;
   /** Closes the connection to the vendor at once. */
   stop(): void;
-  /** Where the client has left and the vendor is read on all the same. */
+  /** Set where the client has left and the vendor's reply is read on all the same. */
   drain(): Drain | undefined;
 }
 
-/** A class and not a literal: an accessor in a literal gives every object a shape of its own, which nothing can be quick with. */
+/** A class, since an accessor in an object literal gives every object a hidden class of its own, and all code that meets them is slow. */
 class Run implements Attempt {
   readonly target: Target;
   readonly number: number;

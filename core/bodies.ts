@@ -6,9 +6,9 @@ import type { IncomingMessage } from 'node:http';
 import { totalmem } from 'node:os';
 import { GatewayError } from './errors.ts';
 
-/** Bytes of all bodies where there is memory enough. */
+/** Bytes that all bodies may have together, where there is memory enough. */
 const usual = 512 * 1024 * 1024;
-/** Of the memory, the part they may be: each is there several times while it is read and said anew for its vendor. */
+/** The part of the memory they may take: each exists several times over while it is read and written anew for its vendor. */
 const part = 1 / 8;
 
 /** Bytes of all bodies where the configuration does not say; workers have each their own. A container's memory may be less than the machine's. */
@@ -36,12 +36,12 @@ export class Bodies {
     return this.#limits.bodyLimit;
   }
 
-  /** For one call; it is given back with the call's end. */
+  /** What one call holds, nothing yet; to be given back at the call's end. */
   share(): Share {
     return new Share(this);
   }
 
-  /** Throws where it would be too much. */
+  /** Throws `overloaded` where all bodies together would be too much. */
   hold(bytes: number): void {
     if (this.#held + bytes > this.#limits.bodiesLimit) {
       throw new GatewayError('overloaded', 'The gateway holds as many large requests as it can at the moment; try again soon.', { retryAfter: 2 });

@@ -11,7 +11,7 @@ import type { Provider } from './provider.ts';
 
 const modality = z.enum(['text', 'image', 'audio', 'video', 'pdf', 'file']);
 
-/** What is sent for a value a caller may ask for; the same one where the model knows it, and none for what is refused. */
+/** By each value a caller may ask for, the one that is sent: the same where the model knows it, else the nearest. What is not listed is refused. */
 const valueTable = z.record(z.string(), z.string()).refine((values) => Object.keys(values).length > 0, 'names no value');
 
 const imageSchema = z.strictObject({

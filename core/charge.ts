@@ -26,17 +26,17 @@ export function chargeFor(outcome: Outcome, exchange: Routed, tally: Progress): 
   const { usage: believed, suspect: isFalse } = believe(exchange, tally);
   const told = withMode(believed, exchange);
   const suspect = isFalse || isUnpriced(told, exchange);
-  // Who leaves has seen the picture in the making; who is left by the vendor will never have it.
+  // A client that left has seen the picture in the making; one whose vendor broke off will never have it.
   const images = outcome === 'aborted' ? tally.imagesShown : tally.images;
   const counted = countImages(told, price, images);
-  // One that was read on to its end after the client had left is known as well.
+  // A reply that was read on to its end after the client had left is known in full as well.
   const isKnown = outcome === 'completed' || (outcome === 'aborted' && tally.complete);
   if (isKnown && isWhole(counted, price)) return { usage: counted, cost: costOf(counted, price), basis: 'usage', suspect };
   const usage = { ...counted, input: told.input ?? inputEstimate(exchange.call, exchange.attempt.target.model), ...estimateOutput(outcome, exchange, told, tally.deliveredBytes, images) };
   return { usage, cost: costOf(usage, price), basis: 'estimate', suspect };
 }
 
-/** Of a call that asked a vendor in its own words to be served otherwise than usual, and was not told whether it was, it is taken that it was. */
+/** Where a call asked to be served otherwise than usual, and the vendor does not say how it was, it is charged as it asked. */
 function withMode(usage: Usage, { call, protocol, attempt: { target } }: Routed): Usage {
   const mode = askedMode(call);
   return usage.mode === undefined && target.protocol === protocol && ratesIn(target.price, mode) ? { ...usage, mode } : usage;

@@ -7,7 +7,7 @@
 import * as loader from 'node:module';
 import { setFlagsFromString } from 'node:v8';
 
-// An older one would stop at the first import it does not know, and not say why: until it is told, none is asked for by name.
+// An older Node would stop at the first named import it does not have, and not say why: so none is imported by name above.
 const least = 24;
 if (Number.parseInt(process.versions.node, 10) < least) {
   process.stderr.write(`tollgate: it needs Node ${least} or later, and this is ${process.version} (${process.execPath})\n`);
@@ -18,8 +18,8 @@ if (Number.parseInt(process.versions.node, 10) < least) {
 // of a process that may have nothing to do for hours. The command line turns them on when there is work.
 for (const flag of ['--no-opt', '--no-maglev']) setFlagsFromString(flag);
 
-// Of an object that often outlives a collection V8 would make the next ones old from their birth. One that belongs to a
-// call then keeps the call's whole graph until a full collection, though it was over milliseconds later: 100 MB under load.
+// Where objects of one kind often outlive a collection, V8 puts the next ones into the old generation from the start. One
+// of a call's then keeps all that the call refers to until a full collection, long after the call is over: 100 MB under load.
 setFlagsFromString('--no-allocation-site-pretenuring');
 
 // After eight seconds without work V8 would make the process small: it drops the shapes of objects that no call holds just

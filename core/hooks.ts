@@ -1,7 +1,7 @@
 /**
  * Every hook, in the order a request meets them. Plugins tap and never call: they get the tapping side alone.
- * What has nothing to wait for taps by `tap`, which costs a call no promise; tapable does not await what
- * `tap(async …)` returns, so that does not compile. A hook is a promise kept for ever, so there are few.
+ * A tap with nothing to wait for uses `tap`, which costs a call no promise; tapable does not await what
+ * `tap(async …)` returns, so that does not compile. A hook can never be taken back, so there are few.
  */
 import { AsyncParallelHook, AsyncSeriesBailHook, AsyncSeriesHook, AsyncSeriesWaterfallHook, SyncHook, SyncWaterfallHook } from 'tapable';
 import type { CanonicalEvent } from './canonical/events.ts';

@@ -45,10 +45,10 @@ function joined(parts: readonly (string | number)[]): string {
 }
 
 /**
- * A canonical path as the client wrote it: from the deepest thing on the way that knows where it stood, or by the
- * client's name for a field of the request itself. What a thing's own fields are called stands behind a dot (`.cache`,
- * those of tools alone `tools.cache`; `..` where they are fields of what the thing stands in), and what is inside a
- * field that the client has under several names before one (`reasoning.`).
+ * A canonical path in the client's own words: from the deepest thing on the way that knows where it stood (its `at`),
+ * or else by the client's name for the field of the request. In `names`, `.cache` is the field of any such thing (of tools
+ * alone, `tools.cache`), `..` its name where it is a field of whatever the thing stands in, and `reasoning.` is for what is
+ * inside a field that the client has under several names.
  */
 export function clientPath(path: string, request: CanonicalRequest, names: Readonly<Record<string, string>>): string {
   const parts = segments(path);

@@ -11,7 +11,7 @@ import { runInNewContext } from 'node:vm';
  * served first, and a row of large pictures is collected once.
  */
 const delay = 250;
-/** Bytes from which a body is large: few pictures are, and nothing else is. */
+/** Bytes from which a body is large: only pictures are, and few of them. */
 const large = 8 * 1024 * 1024;
 
 let pending: NodeJS.Timeout | undefined;
@@ -23,13 +23,13 @@ function collect(): void {
   if (typeof collector === 'function') collector({ type: 'major', execution: 'sync', flavor: 'last-resort' });
 }
 
-/** Collects once, soon; asked again before, later. */
+/** Collects once, soon; each further call before that puts it off. */
 export function releaseSoon(): void {
   pending ??= setTimeout(collect, delay).unref();
   pending.refresh();
 }
 
-/** To be told of each body of a call: where it was large, what it left is let go of when it has passed. */
+/** To be told the size of each body of a call: a large one leaves garbage that is worth a collection. */
 export function releaseAfter(bytes: number): void {
   if (bytes >= large) releaseSoon();
 }

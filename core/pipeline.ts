@@ -158,7 +158,7 @@ async function deliver(running: RunningAttempt, attempts: readonly Attempt[], ta
     if (!hadAll) await readOn(pieces, running);
     running.stop();
     pieces.return(undefined).catch(() => undefined);
-    // Where the client has left these words are for a recording alone, which must not pass for whole.
+    // Where the client has left, these frames reach only the recording kept for `replay`: it must not pass for a whole reply.
     const words = client.protocol.client.encodeStreamError(error, routed.call, true, { first: opening, last: latest });
     if (routed.cancellation.left && hadAll) return settle('completed', undefined, words);
     return settle(routed.cancellation.left ? 'aborted' : 'cut', error, words);
@@ -172,7 +172,7 @@ async function readOn(pieces: AsyncGenerator<Piece>, running: RunningAttempt): P
   try {
     for (let step = await pieces.next(); !step.done && !step.value.last; step = await pieces.next()) drain.took(step.value.text.length);
   } catch {
-    // It broke off, or was let go of: what is known by now is what is charged.
+    // The reply broke off or was let go of: the charge goes by what is known so far.
   }
 }
 

@@ -43,7 +43,7 @@ export type Route = {
   readonly path: string;
   /** Passed what went wrong, and the id of the request; the answer is status and body in the words of the route's callers. */
   errors(error: unknown, id?: string): RouteReply;
-  /** Of a public one: it is at the operators' door as well, which answers when the public one is full. */
+  /** Set where a public route is served at the operators' door as well, which answers when the public listener is full. */
   readonly everywhere?: true;
   /** Asked for what it takes and gives, once, by whoever describes the gateway; `false`: there is nothing to call. */
   readonly openapi?: false | (() => Promise<Description>);
@@ -98,10 +98,10 @@ export interface Readiness {
   fault(): string | undefined;
 }
 
-/** Whoever counts the looks at public pages, which nobody needs a key for, and may turn one away. */
+/** Counts the requests for public pages, which need no key, and may turn one away. */
 export interface Guard {
   readonly name: string;
-  /** Passed the address of each client before its page is answered, which waits for what is promised; reject to turn it away. */
+  /** Passed the address of each client before its page is answered; a promise is waited for; reject to turn the client away. */
   admit(address: string): Promise<void> | undefined;
 }
 
@@ -127,7 +127,7 @@ export type AnswerQuestion = (question: unknown) => unknown;
 /** The other processes that share the port, where there are several. What is asked and answered crosses as JSON. */
 export interface Workers {
   readonly several: boolean;
-  /** The first answer that any of the others has; undefined where none has one, or not soon enough. */
+  /** Resolves with the first answer of any other worker; undefined where none has one, or none soon enough. */
   askOthers(topic: string, question: unknown): Promise<unknown>;
   /** What the plugin's `supervise` has to say; undefined where it says nothing, or not soon enough. */
   askSupervisor(topic: string, question: unknown): Promise<unknown>;
@@ -178,13 +178,13 @@ export interface Host {
   openOperatorDoor(address: { readonly host: string; readonly port: number }): Promise<string>;
   /** Names a data file (its full path) that the plugin has read: when it changes, the configuration is read again. */
   readsFrom(file: string): void;
-  /** Adds a line to what whoever starts the gateway is shown. */
+  /** Adds a line to what is printed at the start. */
   tell(line: string): void;
   /** Says that the plugin does nothing, and what would switch it on: `set OPENAI_API_KEY`. */
   off(remedy: string): void;
-  /** Names the base address of a protocol's clients, which whoever starts the gateway is shown; where nothing is below it, the protocol tells them. */
+  /** Names the base address of a protocol's clients, which is printed at the start; where nothing is below it, the protocol's errors say so. */
   address(address: ClientAddress): void;
-  /** Adds a call to paste, shown after all that is told; `{url}` in it becomes the gateway's address. */
+  /** Adds a command to paste, printed after all other lines; `{url}` in it becomes the gateway's address. */
   example(line: string): void;
   /** Asks a vendor for its models when ready and from time to time, and offers what it answers. */
   discover(provider: Provider, source: { url: string; headers: Readonly<Record<string, string>>; options: ProviderOptions }): void;

@@ -131,7 +131,7 @@ export interface ClientSide {
   encodeError(error: GatewayError, id: string, match?: Match): ErrorReply;
   /** Passed an error inside a stream, whether any of the reply was sent, and where known what; the answer is the frames that end it, never looking complete. */
   encodeStreamError(error: GatewayError, call: ClientCall, begun: boolean, sent?: SentFrames): string;
-  /** What to send while the vendor is silent; empty where clients of the protocol bear nothing. */
+  /** The frame to send while the vendor is silent; empty where the protocol has none that its clients would skip. */
   readonly keepAlive: string;
 }
 

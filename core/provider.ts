@@ -38,11 +38,11 @@ export type Endpoint = string | ((target: Target, operation: Operation, stream: 
 
 export interface Provider {
   readonly name: string;
-  /** With which of the provider's keys, from 1, this one signs, where it has several: each is tried, and rests, apart. */
+  /** Where the provider has several keys, the number (from 1) of the one that signs: each is a target of its own, and rests by itself. */
   readonly credential?: number;
   /** Where the provider speaks a protocol, by the protocol's name: an absolute URL, or how to make one. */
   readonly endpoints: Readonly<Record<string, Endpoint>>;
-  /** Of a provider that speaks several protocols and none of them the client's: passed the request and the model it is for; the answer is the name of the one that suits it, the first unless there is a reason. */
+  /** Asked where the provider speaks several protocols, but not the client's: passed the request and the model it is for; the answer is the name of the protocol to use, undefined for the first. */
   readonly choose?: ((request: CanonicalRequest, model: Model) => string | undefined) | undefined;
   /** How far a reply is read on whose client has left, for a vendor that bills the whole of it; cancelled at once where undefined. */
   readonly onAbort?: DrainLimits | undefined;
@@ -68,7 +68,7 @@ export interface ProviderSpec {
   readonly choose?: Provider['choose'];
   /** A catalogue file, or the path below the address where the vendor lists its models. */
   readonly models: URL | { readonly discover: string };
-  /** Where a GET that costs nothing tells whether the key is accepted: a path below the address; the list of models where it is discovered. */
+  /** A path below the address where a GET that costs nothing tells whether the key is accepted; not needed where models are discovered. */
   readonly probe?: { readonly path: string; readonly headers?: Readonly<Record<string, string>> };
   /** How the key is shown to the vendor; `Authorization: Bearer` unless said otherwise. */
   readonly credential?: (key: string) => Readonly<Record<string, string>>;
@@ -88,7 +88,7 @@ const seconds = z.number().positive().max(longestDeadline).transform((value) => 
 /** Seconds to the first event of a stream, and to a whole JSON reply, where these are not the gateway's own: a machine of one's own may be slow. */
 export const patienceSchema = z.strictObject({ firstEvent: seconds, reply: seconds }).partial().optional();
 
-/** A header holds nothing else; a key with a line break behind it would fail every call, and not say why. */
+/** What a header can hold: a key with a line break behind it would fail every call without saying why. */
 export const secretSchema = z.string().regex(/^[!-~]+$/, 'has to be a key: letters, digits and signs, without a space or a line break');
 /** One key, or several that take turns. */
 export const keySchema = z.union([secretSchema, z.array(secretSchema).min(1)]);

@@ -1,7 +1,7 @@
 /**
- * Things that come and go with every call, each at a place it gives back. A `Set` of them would keep them all: it
- * moves to a new table every few dozen changes, the table it leaves points to the next, and once one of them is old
- * none of those that follow, nor what stood in them, is collected before the next full collection.
+ * Things that come and go with every call, each at a place that is given back. A `Set` would keep them alive too long:
+ * V8 moves it to a new table every few dozen changes, and each table it leaves points to the next. Once one of them is in
+ * the old generation, none that follow, nor anything that stood in them, is freed before the next full collection.
  */
 export class Running<Item> implements Iterable<Item> {
   readonly #items: (Item | undefined)[] = [];

@@ -114,7 +114,7 @@ function removals(members: Map<string, Member>, names: ReadonlySet<string>): Cha
   return changes;
 }
 
-/** The same in every encoding that has ASCII in it. */
+/** JSON written in ASCII alone, which is the same in every encoding that contains ASCII. */
 function asciiJson(value: unknown): string {
   return JSON.stringify(value).replaceAll(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

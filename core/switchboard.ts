@@ -18,7 +18,7 @@ const questionSchema = z.object({
   topic: z.string(),
   question: z.unknown().optional(),
 });
-/** An answer that is none has no place in JSON. */
+/** Without an `answer` where there is none: JSON has no undefined. */
 const answerSchema = z.object({ type: z.literal('tollgate:answer'), id: z.number(), answer: z.unknown().optional() });
 
 type Question = z.output<typeof questionSchema>;

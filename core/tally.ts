@@ -17,7 +17,7 @@ export function isOpening({ type }: CanonicalEvent): boolean {
 /** How far a reply has come, and what its vendor has said of its cost so far. */
 export type Progress = Readonly<Pick<Tally, 'usage' | 'deliveredBytes' | 'complete' | 'regressed' | 'images' | 'imagesShown'>>;
 
-/** A reply is told to have lost so many kinds of things at most: no vendor's stream fills the memory. */
+/** The most losses that are listed for one reply: a vendor's stream must not fill the memory with them. */
 const mostLosses = 50;
 
 /** Statuses that are about the caller's own content, and what they are called: only then may the vendor's words be shown. */
@@ -26,13 +26,13 @@ const callersFault: ReadonlyMap<number | undefined, ErrorCode> = new Map([[400, 
 const nothing: Usage = {};
 
 export class Tally {
-  /** The vendor's figures so far, field by field: they sum up, so a later one is never the smaller. */
+  /** The vendor's figures so far, field by field: they are running totals, so a later one is never smaller. */
   usage: Usage = nothing;
-  /** Whether one was, and was not believed. */
+  /** Whether a later one was smaller all the same: it was not believed. */
   regressed = false;
   /** UTF-8 bytes of text, reasoning and tool arguments. */
   deliveredBytes = 0;
-  /** Whether `response-end` came. */
+  /** Whether `response-end` came: the reply is complete. */
   complete = false;
   /** What the client's protocol had no place for. */
   readonly losses: Loss[] = [];

@@ -16,8 +16,8 @@ const mostWaiting = 8 * 1024;
 const read = new Uint8Array(8 * 1024);
 
 /**
- * How a vendor's socket is read. Node would set 64 kB aside for each read; where clients are slow several of them wait
- * for each, with as many again that are not collected yet, and what is made of them in between is as long.
+ * How a vendor's socket is read. Node would set 64 kB aside for each read; for a slow client several such buffers wait,
+ * as many again are not collected yet, and the text made of them is as long.
  */
 export const smallReads = {
   highWaterMark: read.length,
@@ -74,7 +74,7 @@ class Body implements AsyncIterableIterator<Uint8Array> {
 
   end(error?: Error): void {
     this.#end ??= { error };
-    // A reply that is there whole is not waited with.
+    // A reply that is there whole is handed on at once.
     this.#deliver();
     const reader = this.#reader;
     this.#reader = undefined;
@@ -116,7 +116,7 @@ function addressOf(url: string): { readonly origin: string; readonly path: strin
   return address;
 }
 
-/** Whether the other side closed a connection that something had come by before, be it the reply to another request. */
+/** Whether the other side closed a connection on which it had sent something before, if only the reply to another request. */
 export function wasKept(error: unknown): boolean {
   if (!(error instanceof Error) || !('code' in error) || error.code !== 'UND_ERR_SOCKET' || !('socket' in error)) return false;
   const { socket } = error;
@@ -124,8 +124,7 @@ export function wasKept(error: unknown): boolean {
 }
 
 /**
- * Sends a request; resolves with the head of its reply. Rejects, or breaks the body off, when the call is
- * cancelled.
+ * Sends a request; resolves with the head of its reply. Rejects, or breaks the body off, when the call is cancelled.
  * `onSent` is called when the request goes on a connection: until then the vendor knows nothing of it.
  */
 export function send(dispatcher: Dispatcher, { url, method, headers, body }: UpstreamRequest, cancellation: Cancellation, onSent: () => void): Promise<UpstreamResponse> {

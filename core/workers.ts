@@ -31,7 +31,7 @@ function startWorker(number: number): Promise<Worker> {
   const worker = cluster.fork({ TOLLGATE_WORKER: String(number) });
   return new Promise((resolve, reject) => {
     worker.on('message', (message) => message === ready && resolve(worker));
-    // Also what cannot be told to one that is going: nobody would catch it.
+    // Also a message that cannot reach a worker that is ending: the error would have no other listener.
     worker.on('error', reject);
     worker.once('exit', (code) => reject(new Error(`worker ${number} ended with ${code} before it was ready`)));
   });
