@@ -57,7 +57,7 @@ export const overload = definePlugin({
       clearInterval(timer);
       delay.disable();
     });
-    // First of all credentials: whoever it is, there is no room.
+    // Before all other taps of `authenticate`: there is no room, whoever calls.
     hooks.authenticate.tap({ name: 'overload', stage: -100 }, () => {
       const reason = strain?.reason ?? (running.count > limits.calls ? 'calls' : undefined);
       if (reason === undefined) return undefined;

@@ -10,7 +10,7 @@ import { stages } from '../shared/routing/ranking.ts';
 import { conversationOf } from './affinity/conversation.ts';
 
 const options = z.strictObject({
-  /** Bytes of a request below which no vendor caches it. */
+  /** A request of fewer bytes is not remembered: no vendor caches it. */
   from: z.int().nonnegative().default(4096),
   /** Seconds after its last call in which a conversation may still be cached. */
   keep: z.number().positive().default(3600),
@@ -41,7 +41,7 @@ export const affinity = definePlugin({
   name: 'affinity',
   options,
   apply({ hooks, resource, workers }, { from, keep, most }) {
-    // Bounded by a size and not a count, whose room is laid out beforehand: 2 MB that most gateways have no use for.
+    // Bounded by `maxSize` and not by `max`, for which the cache sets 2 MB aside that most gateways never use.
     let homes = new LRUCache<string, Home>({ maxSize: most, sizeCalculation: () => 1, ttl: keep * 1000, perf: { now: () => Date.now() } });
     let hearNoMore: (() => void) | undefined;
     const settle = (conversation: string, home: Home, before: Home | undefined): void => {

@@ -9,14 +9,14 @@ import { lowestFirst, tapRanking } from '../shared/routing/ranking.ts';
 
 /** Tokens of output that are expected where the caller allows more. */
 const usualOutput = 1000;
-/** The share of the last call in what is believed. */
+/** The weight of the last call in the average. */
 const share = 0.1;
 
 /** What is known of a target's prices for its usual calls: as numbers, which are only to compare by and charge nobody. */
 interface Known {
   /** Of the tokens that came in, the share that was read from the cache. */
   hits: number;
-  /** The price that the rates are of; another one has others. */
+  /** The price these rates were made of: another price needs others. */
   price: Price | undefined;
   rates: Rates;
 }

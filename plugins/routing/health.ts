@@ -18,9 +18,9 @@ const seconds = (fallback: number) => z.number().positive().default(fallback).tr
 const options = z.strictObject({
   /** Seconds until one call is let through to a target that failed. */
   pause: seconds(5),
-  /** Seconds a key rests that the vendor takes no more calls of and does not say for how long. */
+  /** Seconds a key rests once it has reached a limit of the vendor's that does not say how long it holds. */
   restWhenFull: seconds(10),
-  /** Seconds a key rests that the vendor refuses. */
+  /** Seconds a key rests once the vendor has refused it. */
   restWhenBarred: seconds(60),
   /** What becomes of a call when none of its targets does well: the first is asked all the same, or the call is refused. */
   whenAllFail: z.enum(['ask', 'refuse']).default('ask'),
@@ -62,7 +62,7 @@ class Ward {
     if (report) this.#reports.set(id, report);
   }
 
-  /** Going on to a target that does well is free; where nobody knows, the first who asked will tell. */
+  /** Going on to a target that does well is free. Of a target that nobody knows yet, the first call to it will tell. */
   async #admitRetry({ signal }: Attempt, condition: Condition): Promise<void> {
     const news = condition.news();
     if (news) await Promise.race([news, new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))]);
@@ -77,7 +77,7 @@ class Ward {
     }
     const report = this.#reports.get(id);
     this.#reports.delete(id);
-    // What was not let in tells nothing, nor what no vendor was asked for.
+    // An attempt that was not let in tells nothing of its target, nor does one that was never sent.
     if (!report && attempt.status === undefined) return;
     this.#judge(attempt, report);
   }

@@ -1,6 +1,6 @@
 /**
  * The caller's own routing: the `provider` object of a request. It adds the models to fall back to, and leaves out and
- * puts in front what the caller names; ranking by price or speed is the work of the plugin that has the name of it.
+ * puts in front what the caller names; ranking by price or speed is done by the plugin of that name.
  */
 import { z } from 'zod';
 import { askedMode, definePlugin, GatewayError, parseUsd, ratesIn, type ClientCall, type Host, type Parsed, type Preferences, type Price, type Target } from '../../core/index.ts';

@@ -4,7 +4,7 @@ import { definePlugin, type End } from '../../core/index.ts';
 import { PerTarget } from '../shared/routing/per-target.ts';
 import { lowestFirst, tapRanking } from '../shared/routing/ranking.ts';
 
-/** The share of the last reply in what is believed. */
+/** The weight of the last reply in the average. */
 const share = 0.2;
 /** Shorter replies say little about a rate. */
 const leastTokens = 20;
@@ -34,7 +34,7 @@ export const throughput = definePlugin({
     host.hooks.ready.tapPromise('throughput', async () => {
       rates = await host.resource('throughput', {}, () => rates, () => undefined);
     });
-    // One that nobody knows is asked first, once it is known by its first reply.
+    // A target that has no figures yet is asked first: one reply gives it some.
     tapRanking(host, 'throughput', byDefault, (targets) => lowestFirst(targets, (target) => -(rates.of(target).tokensPerSecond ?? Infinity)));
     host.hooks.observe.tap('throughput', (end) => learn(rates, end));
   },

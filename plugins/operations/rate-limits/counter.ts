@@ -9,12 +9,12 @@ export interface Want {
   readonly name: string;
   readonly kind: 'parallel' | 'requests' | 'tokens';
   readonly limit: number;
-  /** What is given back may be less than nothing: then more was used than taken. */
+  /** Of what is given back, below zero where more was used than had been taken. */
   readonly amount: number;
 }
 
 export interface Taking {
-  /** What is left of each, in the order of what was wanted; where the call is refused the last is what it was refused for. */
+  /** What is left of each thing, in the order of the needs; of a refused call, the last is the one that fell short. */
   readonly left: readonly Left[];
   readonly refused: boolean;
 }
@@ -26,7 +26,7 @@ export interface Counts {
   give(call: string, wants: readonly Want[]): Promise<unknown>;
 }
 
-/** Milliseconds after which it is worth to come again for one of the calls at one time. */
+/** Milliseconds that a call refused for too many at one time is told to wait. */
 const untilOneEnds = 1000;
 
 export class Counter implements Counts {
@@ -40,7 +40,7 @@ export class Counter implements Counts {
     this.#slots = slots;
   }
 
-  /** `holder`: in whose hands the call is, of those who count here. */
+  /** `holder`: which process runs the call. */
   async take(call: string, wants: readonly Want[], holder = 0): Promise<Taking & { readonly from: Counts }> {
     const left: Left[] = [];
     for (const want of wants) {

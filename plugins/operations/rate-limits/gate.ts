@@ -91,7 +91,7 @@ export class Gate {
     const used = { parallel: 0, requests: type === 'refused' ? 0 : 1, tokens: input + output };
     const back = taken.wants.map((want) => ({ ...want, amount: want.amount - used[want.kind] }));
     const now = performance.now();
-    // The next window is whole without what is left of this one; what is owed counts in it.
+    // Tokens of a window that is over need not be given back; what is owed still counts in the next.
     const isOver = ({ kind, amount }: Want, index: number): boolean => kind !== 'parallel' && amount > 0 && now >= (taken.until[index] ?? now);
     await taken.from.give(exchange.id, back.filter((want, index) => want.amount !== 0 && !isOver(want, index)));
   }

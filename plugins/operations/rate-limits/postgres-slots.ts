@@ -1,7 +1,7 @@
 /**
  * Calls at one time of all processes that share a PostgreSQL. A party's running calls stand in one row, each with the
  * process that runs it, so that one statement decides; each process tells from time to time that it lives, and the
- * calls of one that does not count no more. While the database is out of reach each counts for itself.
+ * calls of one that does not are no longer counted. While the database is out of reach each counts for itself.
  */
 import { randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';

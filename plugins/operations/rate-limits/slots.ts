@@ -1,6 +1,6 @@
 /** Calls at one time: which calls of each key and account run, and in whose hands, so that what dies with its holder is free again. */
 export interface Slots {
-  /** Takes one of so many for a call; false where all are taken. */
+  /** Takes one of `limit` places for a call; false where all are taken. */
   take(name: string, limit: number, call: string, holder: number): boolean | Promise<boolean>;
   /** Giving back twice, or what was never taken, changes nothing. */
   give(name: string, call: string): unknown;

@@ -30,7 +30,7 @@ export class SupervisedCounter implements Counts {
   async take(call: string, wants: readonly Want[]): Promise<Taking & { readonly from: Counts }> {
     const { success, data } = takingSchema.safeParse(await this.#ask(call, 'take', wants));
     if (success) return { ...data, from: this };
-    // What is answered too late may have been taken.
+    // An answer that came too late may have taken a place: it is given back.
     void this.#ask(call, 'give', wants.filter(({ kind }) => kind === 'parallel'));
     return this.#own.take(call, wants);
   }

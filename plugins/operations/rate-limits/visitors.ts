@@ -10,7 +10,7 @@ import { Allowance } from './allowance.ts';
 /** Hexadecimal digits of a drawer's name: 65 536 drawers. */
 const drawerDigits = 4;
 
-/** Whom an address counts as: whoever has one of the longer kind has all of its network, which is the first half. */
+/** What an address counts as: an IPv6 one as its network, the first half, since whoever has one address has all of that. */
 export function networkOf(address: string): string {
   if (!address.includes(':') || !ipaddr.isValid(address)) return address;
   const parsed = ipaddr.process(address);
@@ -33,7 +33,7 @@ export class Visitors {
     this.#window = window;
   }
 
-  /** Undefined for this machine itself; rejects where it is one look too many. */
+  /** Undefined for this machine itself; rejects a request that is one too many. */
   admit(address: string): Promise<void> | undefined {
     return isThisMachine(address) ? undefined : this.#look(this.drawerOf(address));
   }
@@ -48,7 +48,7 @@ export class Visitors {
     if (!taken) throw new GatewayError('rate_limited', `This address may look ${this.#most} times in ${this.#window} seconds. Try again later.`, { retryAfter: Math.ceil(resetAfter / 1000) });
   }
 
-  /** Loads what it needs with the first stranger: most gateways have none. */
+  /** Loads its module with the first stranger: most gateways have none. */
   async #open(): Promise<Allowance> {
     const { RateLimiterMemory } = await import('rate-limiter-flexible');
     return new Allowance(new RateLimiterMemory({ points: this.#most, duration: this.#window }));

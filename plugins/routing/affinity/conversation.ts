@@ -6,7 +6,7 @@ import { hash } from 'node:crypto';
 import type { Parsed } from '../../../core/index.ts';
 
 const sessionHeaders = ['x-claude-code-session-id', 'x-session-id', 'session_id', 'session-id'];
-/** Where a key or the first words of a user are to be looked for: what stands before is the same for many conversations. */
+/** Where a client's session key, or the user's first words, may begin: what stands before is the same in many conversations. */
 const marks = ['"prompt_cache_key"', '"user"', '"contents"', '"input"'];
 /** Characters behind a mark that are looked at: there may be a picture before the words. */
 const searched = 16_384;

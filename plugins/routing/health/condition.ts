@@ -22,7 +22,7 @@ export class Condition {
   readonly #circuit: CircuitBreakerPolicy;
   readonly #count = new CountBreaker(tolerated);
   readonly #pause: number;
-  /** What the circuit says itself, at hand: every target of every call is asked for it. */
+  /** The circuit's own state, kept here since it is read for every target of every call. */
   #isClosed = true;
   /** When a circuit that is open lets the next call through. */
   #probeAt = 0;
@@ -34,7 +34,7 @@ export class Condition {
   /** Of its last calls, the share that went well, the latest counting most; undefined before there was one. */
   #share: number | undefined;
 
-  /** How a call went that met a closed circuit: what went well is counted at once, since the policy makes half a dozen promises of it. */
+  /** How a call ended that met a closed circuit. A success is counted here, since the policy would make half a dozen promises for it. */
   readonly #tell: Report = (failure) => {
     if (failure) this.fail(failure);
     else if (this.#isClosed) this.#count.success(CircuitState.Closed);
@@ -43,7 +43,7 @@ export class Condition {
   /** `pause`: milliseconds an open circuit stays shut; `onChange` is told when it opens, when it stays open for another pause, and when it closes. */
   constructor(pause: number, onChange: (change: Change) => void) {
     this.#pause = pause;
-    // A client that leaves tells nothing, unless it was the one who was to see.
+    // A client that leaves says nothing of the target, unless its call was the one to test it.
     const handled = handleWhen((error) => !isGatewayError(error) || error.code !== 'client_gone' || this.#circuit.state === CircuitState.HalfOpen);
     this.#circuit = circuitBreaker(handled, { halfOpenAfter: pause, breaker: this.#count });
     this.#circuit.onBreak(() => {
@@ -82,7 +82,7 @@ export class Condition {
     return this.#share !== undefined && this.#share >= reliable;
   }
 
-  /** `undefined`: whoever asked has left, and somebody else has to. */
+  /** Passed `undefined` where the client of the first call has left: another call has to find out. */
   heard(well: boolean | undefined): void {
     if (well !== undefined) this.#share = this.#share === undefined ? Number(well) : this.#share * (1 - newest) + Number(well) * newest;
     if (well) this.#rest = undefined;
@@ -97,7 +97,7 @@ export class Condition {
     if (!this.#takesCalls(now)) throw shut(this.#probeAt - now);
   }
 
-  /** Lets a call in; the answer is to be told how it went. Undefined: it goes on its own account, while the circuit is open and another call is to see. */
+  /** Lets a call in; the answer is a function to be told how it went. Undefined where the call does not count: the circuit is open, and another call is testing it. */
   enter(): Report | undefined {
     if (this.#share === undefined) this.#news ??= Promise.withResolvers();
     if (this.#isClosed) return this.#tell;
@@ -108,7 +108,7 @@ export class Condition {
       report = (failure) => (failure ? outcome.reject(failure) : outcome.resolve());
       return outcome.promise;
     };
-    // A circuit that lets a call in calls it at once.
+    // A circuit that lets a call in runs it before `execute` returns.
     void this.#circuit.execute(call).catch(() => undefined);
     return report;
   }
