@@ -55,7 +55,7 @@ export class Heart {
   #hasBegun = false;
   #seen = new Map<string, Seen>();
   #lookedAt = -Infinity;
-  /** How far the clock on the wall is ahead of the process's own, and since when, by its own, it was never off from that. */
+  /** How far the wall clock is ahead of the process's own, and since when (by its own) that has not changed. */
   #ahead = Date.now() - performance.now();
   #evenSince = performance.now();
   #beating: Promise<void> = Promise.resolve();
