@@ -7,7 +7,7 @@ import { detached, type CanonicalEvent, type EventDecoder, type WireEvent } from
 
 type Delta = Extract<CanonicalEvent, { type: 'block-delta' }>;
 
-/** What stands in JSON text otherwise than it is: backslashes are the beginning of it, and line ends and tabs are not allowed. */
+/** What JSON text cannot hold as it is: a backslash begins an escape, and line ends and tabs have to be escaped. */
 const escaped = /[\\\p{Cc}]/u;
 
 /** OpenAI's padding, which is as long as the text is not: it stands last, and differs. */

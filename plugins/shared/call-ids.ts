@@ -26,7 +26,7 @@ function areDistinct(turns: readonly Turn[]): boolean {
 /** Ids like given ones that are not taken: they stay the same however the conversation goes on. */
 class FreshIds {
   readonly #taken = new Set<string>();
-  /** What each id was last numbered with: counting from two anew would take time by the square. */
+  /** What each id was last numbered with: counting from two each time would take quadratic time. */
   readonly #times = new Map<string, number>();
 
   of(id: string): string {
@@ -39,7 +39,7 @@ class FreshIds {
   }
 }
 
-/** The turns with the later of equal ids made anew, and results with those of the calls they answer: the latest, one after the other. */
+/** The turns with a new id for each call that repeats one, and for its result: of several calls with an id, results answer those of the latest step, one after the other. */
 export function withDistinctCallIds(turns: readonly Turn[]): readonly Turn[] {
   if (areDistinct(turns)) return turns;
   const fresh = new FreshIds();

@@ -11,7 +11,7 @@ const magic = 'tollgate-v1\n';
 /** How every envelope begins. */
 export const envelopeMark = Buffer.from(magic).toString('base64');
 
-/** The mark without its first letter, which every text is full of: a search looks for the first one of what it is given. */
+/** The mark without its first letter, which is frequent in any text: a search goes by the first letter it is given. */
 const seldom = envelopeMark.slice(1);
 
 /** Whether a text may hold an envelope. */

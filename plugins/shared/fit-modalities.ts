@@ -1,4 +1,4 @@
-/** What a reply is to be made of, as far as the model makes it; where it makes nothing of it, an answer would be worthless. */
+/** What a reply is to be made of, as far as the model makes it; where it makes none of it the call is refused. */
 import { GatewayError, type CanonicalRequest, type Model } from '../../core/index.ts';
 import type { Lose } from './losses.ts';
 

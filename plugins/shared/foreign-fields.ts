@@ -17,7 +17,7 @@ const aboutThoughts: ReadonlySet<string> = new Set(['type', 'id', 'index', 'form
 /** State that a vendor keeps: without it a request means something else. */
 const kept: ReadonlySet<string> = new Set(['cachedContent', 'container']);
 
-/** Whether a field changes nothing: padding against eavesdroppers, switches that say how it is anyway elsewhere, and that OpenAI cited nobody. */
+/** Whether a field changes nothing when it is left out: padding against eavesdroppers, switches set to what holds elsewhere anyway, an empty list of citations. */
 function isHarmless(name: string, value: unknown): boolean {
   if (name === 'annotations') return Array.isArray(value) && value.length === 0;
   if (name === 'citations') return isObject(value) && value['enabled'] === false;

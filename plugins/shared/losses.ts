@@ -10,7 +10,7 @@ export function noteLosses(): { readonly losses: Loss[]; readonly lose: Lose } {
   return { losses, lose: (path, reason, code = 'unsupported') => void losses.push({ path, reason, code }) };
 }
 
-/** What a vendor says of a reply as such that a caller may need: the rest is about its account, or the request over again. */
+/** What a vendor says of the whole reply that a caller may need; the rest is about its account, or repeats the request. */
 const ofReplies: ReadonlySet<string> = new Set(['moderation', 'container', 'context_management']);
 
 /** Tells as lost what another wire's vendor said of a reply as such, and nobody else has a word for. */

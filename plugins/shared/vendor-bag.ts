@@ -20,7 +20,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The members not in `known`, and those that are null: unset, and yet what the client wrote. Mostly there are none, and no list is made to find that out. */
+/** The members that are not in `known`, and those that are null: unset, yet written by the client. Mostly there are none, so no list is made to find out. */
 export function leftover(wire: object, known: ReadonlySet<string>): Fields {
   const isLeft = (name: string, value: unknown): boolean => value === null || !known.has(name);
   if (!isObject(wire)) return nothing;

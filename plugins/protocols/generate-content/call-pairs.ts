@@ -11,9 +11,9 @@ interface Pending {
   readonly made: boolean;
 }
 
-/** The calls that are not answered, in lines by all that a result may find them by: a search through all takes time by the square. */
+/** The calls that are not answered yet, in queues by whatever a result may name them by: a search through all of them would take quadratic time. */
 export class Calls {
-  readonly #lines = new Map<string, Pending[]>();
+  readonly #queues = new Map<string, Pending[]>();
   readonly #answered = new Set<Pending>();
   #count = 0;
 
@@ -22,9 +22,9 @@ export class Calls {
     const pending = { id: id ?? makeCallId(content, this.#count, name), name, made: id === undefined };
     this.#count += 1;
     for (const key of [`id ${pending.id}`, `name ${name}`, ...(pending.made ? [`made ${name}`] : [])]) {
-      const line = this.#lines.get(key) ?? [];
-      line.push(pending);
-      this.#lines.set(key, line);
+      const queue = this.#queues.get(key) ?? [];
+      queue.push(pending);
+      this.#queues.set(key, queue);
     }
     return pending.id;
   }
@@ -38,8 +38,8 @@ export class Calls {
   }
 
   #first(key: string): Pending | undefined {
-    const line = this.#lines.get(key) ?? [];
-    for (let [first] = line; first && this.#answered.has(first); [first] = line) line.shift();
-    return line[0];
+    const queue = this.#queues.get(key) ?? [];
+    for (let [first] = queue; first && this.#answered.has(first); [first] = queue) queue.shift();
+    return queue[0];
   }
 }

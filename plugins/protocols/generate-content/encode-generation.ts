@@ -28,7 +28,7 @@ export function encodeGeneration(request: CanonicalRequest, model: Model, output
   };
 }
 
-/** What a model that does not sample as asked is not sent, and what its list of parameters, where it has one, is complete about. */
+/** Whether a model takes a parameter: one that does not sample as asked takes few, and a list of its parameters, where it has one, is complete but for `top_k`. */
 function takes({ capabilities, supportedParameters }: Model, name: string, { own }: Encoding): boolean {
   if (own) return true;
   if (!capabilities.sampling && name !== 'stop' && name !== 'seed') return false;

@@ -1,6 +1,6 @@
 /**
  * The edits of the verbatim lane, made in the client's own bytes: the output limit where it has to be lowered or
- * stated, our own `provider` object out, and the model where the body names it. All else, the model included, stands in the address.
+ * stated, our own `provider` object out, and the model where the body names it; otherwise the address does.
  */
 import type { Edit, Retarget } from '../../../core/index.ts';
 import { GenerateCall } from './read-request.ts';

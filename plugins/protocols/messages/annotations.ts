@@ -22,7 +22,7 @@ export function decodeAnnotation(wire: Fields): Annotation {
   };
 }
 
-/** Passed the answer so far, of which the passage is cut where nobody says it; undefined where this wire has no such kind. */
+/** Passed the answer so far: the passage is cut out of it where the citation does not quote it. Undefined where this wire has no such kind. */
 export function encodeAnnotation(annotation: Annotation, answer: string): Fields | undefined {
   const { kind, url, title, start, end, vendor } = annotation;
   const citedText = annotation.citedText ?? (start === undefined ? undefined : answer.slice(start, end));

@@ -30,7 +30,7 @@ interface OpenBlock {
 /** Fields of a message that have a canonical name, or are said by other events. */
 const messageFields = new Set(['id', 'type', 'role', 'model', 'content', 'stop_reason', 'stop_sequence', 'stop_details', 'usage']);
 
-/** What a stream's beginning says of its output is a mere beginning: were it taken for a figure, an end that tells none would cost next to nothing. */
+/** The output tokens at a stream's start count next to nothing: kept as a figure, they would be the charge where its end tells none. */
 function withoutOutput({ usage, ...message }: Fields): Fields {
   if (!isObject(usage)) return message;
   const { output_tokens: _, ...figures } = usage;

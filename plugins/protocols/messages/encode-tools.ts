@@ -37,7 +37,7 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Enco
   return tools.length > 0 ? { tools, choice: encodeChoice({ ...request, toolChoice: undefined }) } : {};
 }
 
-/** This wire has no subset of tools: the others are left out, but for the tools of Google's own, which its list of functions does not concern. */
+/** This wire cannot name a subset of tools: those that are not allowed are left out, except Google's own, which its list of functions does not concern. */
 function isAllowed(tool: Tool, allowed: ReadonlySet<string> | undefined): boolean {
   return !allowed || (tool.type === 'hosted' ? tool.protocol === 'generate-content' : allowed.has(tool.name));
 }

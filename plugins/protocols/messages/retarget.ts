@@ -1,7 +1,7 @@
 /**
  * The edits of the verbatim lane, made in the client's own bytes: the model by the vendor's name, our own `provider`
- * object out, and the output limit where it is lowered. Thinking has to stay below the limit, so its budget is lowered with it, and where no
- * budget is left that the vendor would take, thinking is switched off.
+ * object out, and the output limit where it is lowered. Thinking has to stay below the limit, so its budget is lowered
+ * with it; where no budget is left that the vendor would take, thinking is switched off.
  */
 import type { Edit, Retarget } from '../../../core/index.ts';
 import { MessagesCall } from './read-request.ts';

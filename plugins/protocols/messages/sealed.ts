@@ -17,7 +17,7 @@ export function writeEnvelope(opaque: Opaque, owner: Owner | undefined): string 
   return seal({ ...opaque, kind: opaque.kind + mark + (typeof owner === 'string' ? owner : ofCall + owner.call) });
 }
 
-/** The blocks of a message, and which of them state may belong to: by name, since a search for each envelope would take time by the square. */
+/** The blocks of a message, and by name those that state may belong to: a search for each envelope would take quadratic time. */
 export class UnsealedBlocks {
   readonly blocks: Block[] = [];
   readonly #owners = new Map<string, Extract<Block, { opaque?: unknown }>>();

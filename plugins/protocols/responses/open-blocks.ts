@@ -35,7 +35,7 @@ export class OpenSpeech {
     message.content.push(this.#part);
   }
 
-  /** Puts what was said so far into the part that the item holds: with each piece of it that would be a string of strings. */
+  /** Puts what was said so far into the part that the item holds. Not done for each piece: V8 would keep a string made of many strings. */
   settle(): void {
     this.#part[this.refused ? 'refusal' : 'text'] = this.said.text;
   }

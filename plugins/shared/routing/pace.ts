@@ -21,7 +21,7 @@ export class Pace {
   /** Attempts that run. */
   load = 0;
 
-  /** Milliseconds to the first event of a call that would be sent now. Of a target nobody knows: none for the first who asks, and then no end until it answers. */
+  /** Milliseconds to the first event of a call that would be sent now. Of a target nobody knows: 0 for the first call, and Infinity for others until that one has answered. */
   estimate(now: number): number {
     const isWaiting = this.#waiting.size > 0;
     if (this.#average === undefined) return isWaiting ? Infinity : 0;
