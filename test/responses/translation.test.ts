@@ -309,3 +309,11 @@ describe('losses are told in the client\'s words', () => {
     expect(request.turns[0]?.blocks[0]?.vendor).toEqual({ responses: { item: { phase: 'commentary' } } });
   });
 });
+
+describe('stop sequences, which this wire does not have', () => {
+  it('are looked for in the reply, as far as they are not too many', () => {
+    const request = (count: number): CanonicalRequest => ({ model: 'a/b', stream: false, turns: [user], stop: Array.from({ length: count }, (_, place) => `end ${place}`) });
+    expect(protocol.upstream.encodeRequest(request(1000), modelWith(), undefined).stops).toHaveLength(1000);
+    expect(thrownBy(() => protocol.upstream.encodeRequest(request(1001), modelWith(), undefined))).toMatchObject({ code: 'unsupported_parameter', details: { param: 'stop' } });
+  });
+});

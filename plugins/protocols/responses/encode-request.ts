@@ -3,7 +3,7 @@
  * restored as it stood; what has no place here is told as lost, by its canonical path.
  */
 import { createHash } from 'node:crypto';
-import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/index.ts';
+import { GatewayError, type CanonicalRequest, type EncodedRequest, type Model } from '../../../core/index.ts';
 import { withDistinctCallIds } from '../../shared/call-ids.ts';
 import { loseSettings } from '../../shared/image-settings.ts';
 import { fitLimit } from '../../shared/fit-limit.ts';
@@ -50,7 +50,15 @@ export function encodeRequest(asked: CanonicalRequest, model: Model, outputLimit
     ...encodeState(request, encoding),
   });
   loseSettings(request.image, [], lose);
-  return { body, losses: [...losses, ...foreignFields(request, protocolName, alike)], stops: request.stop ?? [] };
+  return { body, losses: [...losses, ...foreignFields(request, protocolName, alike)], stops: stopsOf(request) };
+}
+
+/** Every piece of a reply is searched for each of them: with many more the process would serve nobody else. */
+const mostStops = 1000;
+
+function stopsOf({ stop = [] }: CanonicalRequest): readonly string[] {
+  if (stop.length <= mostStops) return stop;
+  throw new GatewayError('unsupported_parameter', `This model takes no stop sequences, and the gateway looks for ${mostStops} of them at most: send fewer.`, { param: 'stop' });
 }
 
 function encodeConversation(request: CanonicalRequest, encoding: Encoding): Fields {
