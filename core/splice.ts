@@ -82,11 +82,18 @@ function visitMembers(text: string, from: number, visit: (name: string, member: 
 function membersOf(text: string, from: number): Map<string, Member> {
   const members = new Map<string, Member>();
   visitMembers(text, from, (name, member) => {
-    if (members.has(name)) throw new GatewayError('invalid_request', `The body holds the field "${name}" twice; send it once.`, { param: name });
+    if (members.has(name)) throw saidTwice(name.slice(0, longestName));
     members.set(name, member);
     return false;
   });
   return members;
+}
+
+/** Characters of a field's name that are told. */
+const longestName = 100;
+
+function saidTwice(name: string): GatewayError {
+  return new GatewayError('invalid_request', `The body holds the field "${name}" twice; send it once.`, { param: name });
 }
 
 interface Change {
@@ -165,7 +172,13 @@ export function splice(text: string, edits: readonly Edit[]): string {
 export function spliceBytes(bytes: Buffer, text: string, edits: readonly Edit[]): Buffer {
   if (edits.length === 0) return bytes;
   const view = text.length === bytes.length ? text : bytes.toString('latin1');
-  return Buffer.from(splice(view, edits), 'latin1');
+  try {
+    return Buffer.from(splice(view, edits), 'latin1');
+  } catch (error) {
+    // Refused again by the text, in which the name of the field at fault has its own characters.
+    splice(text, edits);
+    throw error;
+  }
 }
 
 /** Where the string value at `path` stands in the text of a JSON object, quotes included; undefined where there is none. */

@@ -26,6 +26,10 @@ describe('splice', () => {
   it('refuses an object that says a name twice, however it is escaped', () => {
     expect(() => splice('{"model":"a","mod\\u0065l":"b"}', [{ path: ['model'], value: 'c' }])).toThrow('"model" twice');
     expect(() => splice('{"a":{"b":1,"b":2}}', [{ path: ['a', 'c'], value: 1 }])).toThrow('"b" twice');
+    const text = '{"prénom":1,"prénom":2}';
+    expect(() => spliceBytes(Buffer.from(text), text, [{ path: ['model'], value: 'c' }])).toThrow('"prénom" twice');
+    const long = `"${'x'.repeat(10_000)}":1`;
+    expect(() => splice(`{${long},${long}}`, [{ path: ['model'], value: 'c' }])).toThrow(/^.{100,200}$/);
   });
 
   it('writes values in ASCII, whatever the text is in', () => {
