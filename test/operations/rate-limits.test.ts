@@ -130,6 +130,13 @@ describe('a stream', () => {
   });
 });
 
+describe('a call that every vendor fails', () => {
+  it('tells what is left as well', async () => {
+    const failed = await call(await first({ perKey: { requests: 2 } }, (response) => void response.writeHead(500).end()));
+    expect([failed.status, failed.headers.get('x-ratelimit-remaining-requests')]).toEqual([502, '1']);
+  });
+});
+
 describe('a window', () => {
   it('has no more than its limit, whatever calls of the one before have left', async () => {
     const gateway = await first({ perKey: { tokens: 1000 }, window: 1 }, (response) => void setTimeout(() => response.writeHead(500).end(), 1200));

@@ -1,0 +1,124 @@
+/** What goes on at the sockets of vendors and clients around a reply: early words, connections that close, silence. */
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { createServer, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
+import { openai } from '../../plugins/providers/openai.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { startScriptedVendor, type Conduct, type ScriptedVendor } from '../support/scripted-vendor.ts';
+import { openDoors, station } from '../support/station.ts';
+
+const usage = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 };
+const chunk = (content: string): string => `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta: { content }, finish_reason: null }] })}\n\n`;
+const ending = `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], usage })}\n\ndata: [DONE]\n\n`;
+const whole = JSON.stringify({ id: 'c', object: 'chat.completion', created: 1, model: 'm', choices: [{ index: 0, message: { role: 'assistant', content: 'well' }, finish_reason: 'stop' }], usage });
+
+const beginStream = (response: ServerResponse): ServerResponse => response.writeHead(200, { 'content-type': 'text/event-stream' });
+const well: Conduct = (response, _, body) => {
+  if (body.includes('"stream":true')) beginStream(response).end(chunk('well') + ending);
+  else response.writeHead(200, { 'content-type': 'application/json' }).end(whole);
+};
+
+const closing: (() => unknown)[] = [];
+afterEach(async () => {
+  vi.useRealTimers();
+  for (const close of closing.splice(0)) await close();
+});
+
+async function open(conduct: Conduct, timeouts: Parameters<typeof startGateway>[0]['timeouts'] = {}): Promise<{ vendor: ScriptedVendor; gateway: TestGateway }> {
+  const vendor = await startScriptedVendor(conduct);
+  const gateway = await startGateway({ timeouts, plugins: [openDoors(), chatCompletions(), station({ name: 'v', endpoints: { 'chat-completions': `${vendor.origin}/v1/chat/completions` } })] });
+  closing.push(() => gateway.close(), () => vendor.close());
+  return { vendor, gateway };
+}
+
+function call({ url }: TestGateway, body: object = {}, signal?: AbortSignal): Promise<Response> {
+  return fetch(`${url}/v1/chat/completions`, { method: 'POST', body: JSON.stringify({ model: 'house/model', messages: [{ role: 'user', content: 'Hi' }], ...body }), ...(signal ? { signal } : {}) });
+}
+
+describe('what a vendor says before the head of its reply', () => {
+  it.each([true, false])('is not taken for the reply (a stream: %s)', async (stream) => {
+    const { gateway } = await open((response, request, body) => {
+      response.writeProcessing();
+      response.writeEarlyHints({ link: '</style.css>; rel=preload' });
+      well(response, request, body);
+    });
+    const reply = await call(gateway, { stream });
+    expect([reply.status, await reply.text()]).toEqual([200, expect.stringContaining('well')]);
+  });
+});
+
+describe('a connection that closes without a reply', () => {
+  it('the first time it is used has nothing asked twice', async () => {
+    const { vendor, gateway } = await open((response) => void response.socket?.destroy());
+    expect((await call(gateway)).status).toBe(502);
+    expect(vendor.bodies).toHaveLength(1);
+  });
+
+  it('when the vendor has been at work for long has nothing asked twice', async () => {
+    const { vendor, gateway } = await open(well);
+    expect((await call(gateway)).status).toBe(200);
+    vendor.conduct((response) => void setTimeout(() => response.socket?.destroy(), 1200));
+    expect((await call(gateway)).status).toBe(502);
+    expect(vendor.bodies).toHaveLength(2);
+  });
+});
+
+describe('a client that leaves before there is a connection', () => {
+  it('is not waited for, though its vendor would be read on, and owes nothing', async () => {
+    const sockets: Socket[] = [];
+    // It never says a word of TLS.
+    const silent = createServer((socket) => void sockets.push(socket.on('error', () => undefined))).listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const address = silent.address();
+    const origin = `https://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`;
+    const gateway = await startGateway({ timeouts: { connect: 120 }, plugins: [openDoors(), chatCompletions(), openai({ apiKey: 'k', baseUrl: origin, onAbort: 'drain' })] });
+    closing.push(() => sockets.forEach((socket) => socket.destroy()), () => silent.close(), () => gateway.close());
+    const leaving = new AbortController();
+    const left = call(gateway, { model: 'openai/gpt-4.1-mini' }, leaving.signal).catch(() => 'left');
+    await once(silent, 'connection');
+    leaving.abort();
+    expect(await left).toBe('left');
+    expect(await gateway.ended(1)).toMatchObject([{ type: 'failed', attempts: [{ sent: false }], charge: { basis: 'none' } }]);
+  });
+});
+
+describe('silence', () => {
+  it('is no stall of a client that has taken all there was', async () => {
+    const { gateway } = await open(async (response) => {
+      beginStream(response).write(chunk('long '.repeat(50_000)));
+      await pause(1800);
+      response.end(ending);
+    }, { write: 1 });
+    expect(await (await call(gateway, { stream: true })).text()).toMatch(/data: \[DONE\]\n\n$/);
+    expect(await gateway.ended(1)).toMatchObject([{ outcome: 'completed' }]);
+  });
+
+  it('alone is filled with signs of life, which end with the stream', async () => {
+    const began = Promise.withResolvers<ServerResponse>();
+    const { gateway } = await open((response) => began.resolve(beginStream(response)), { keepAlive: 1 });
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    const asking = call(gateway, { stream: true });
+    const vendor = await began.promise;
+    vendor.write(chunk('word 0'));
+    const reader = (await asking).body?.pipeThrough(new TextDecoderStream()).getReader();
+    let heard = '';
+    const hear = async (words: string): Promise<void> => {
+      while (!heard.includes(words)) heard += (await reader?.read())?.value ?? '(the end)';
+    };
+    for (const word of ['word 1', 'word 2', 'word 3']) {
+      vi.advanceTimersByTime(700);
+      vendor.write(chunk(word));
+      await hear(word);
+    }
+    expect(heard).not.toContain('keep-alive');
+    vi.advanceTimersByTime(1100);
+    await hear('keep-alive');
+    vendor.end(ending);
+    await hear('[DONE]');
+    await gateway.ended(1);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
