@@ -65,6 +65,12 @@ describe('a body', () => {
     expect(refusal).toMatchObject({ status: 415, retry: 'false', error: { code: 'unsupported_media_type', message: 'The body has to be sent as application/json.' } });
   });
 
+  it('of as many bytes as are taken is taken, and of one more is not', async () => {
+    const text = JSON.stringify({ model, messages });
+    expect((await house.post(text.padEnd(20_000))).status).toBe(200);
+    expect((await house.post(text.padEnd(20_001))).status).toBe(413);
+  });
+
   it('that is compressed is refused, saying so', async () => {
     expect(await refusalOf('x', { headers: { 'content-encoding': 'gzip' } })).toMatchObject({ status: 415, error: { message: expect.stringContaining('gzip') } });
   });

@@ -27,7 +27,8 @@ beforeAll(async () => {
   vendor = await startScriptedVendor((response) => void response.writeHead(200, { 'content-type': says.type }).end(says.body));
   const endpoints = { 'chat-completions': `${vendor.origin}/chat`, responses: `${vendor.origin}/responses`, messages: `${vendor.origin}/messages` };
   const models = [{ price: { ...usual, modes: { fast, us, 'fast us': both } } }, { id: 'house/one-price', price: usual }, { id: 'house/painter', price: { ...usual, modes: { image_generation: fast } } }];
-  gateway = await startGateway({ plugins: [bearer(), chatCompletions(), responses(), messages(), station({ name: 'v', endpoints, models }), preferences(), balance()] });
+  const abroad = station({ name: 'w', endpoints: { messages: endpoints.messages }, models: [{ id: 'house/abroad', price: { ...usual, modes: { fast } } }] });
+  gateway = await startGateway({ plugins: [bearer(), chatCompletions(), responses(), messages(), station({ name: 'v', endpoints, models }), abroad, preferences(), balance()] });
   ({ store, key } = await openBooks(gateway));
   await gateway.verb('credit add', ['tester', '5']);
 });
@@ -90,6 +91,10 @@ it.each(names)('a call of %s that asks for it and is not served so costs what it
 it.each(names)('a call of %s is taken to be served as it asked where nobody says otherwise', async (family) => {
   const { field, word, reply } = families[family];
   expect((await call(family, { [field]: word }, json(reply()))).charged).toBe(fastCost);
+});
+
+it('a call is not taken to be served as it asked by a vendor that speaks another protocol', async () => {
+  expect(await call('chat-completions', { model: 'house/abroad', service_tier: 'priority' }, json(message()))).toMatchObject({ status: 200, charged: slowCost });
 });
 
 it.each(names)('a call of %s that asks for it is refused by the name of its field where its model has one price', async (family) => {
