@@ -115,9 +115,9 @@ describe('a stream of chunks', () => {
     expect(deltas(events).slice(1)).toEqual([{ images: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AABB' } }] }, {}]);
   });
 
-  it('places a citation that has no place of its own by the text it stands in', () => {
+  it('places a citation that has no place of its own by the whole text of its block, though it may come first', () => {
     const annotation: CanonicalEvent = { type: 'annotation', candidate: 0, block: 1, annotation: { kind: 'url', url: 'https://x', title: 'X' } };
-    const events = [start, ...block(0, 'text', ['12345']), ...block(1, 'text', ['678']).slice(0, -1), annotation, stop, end];
+    const events = [start, ...block(0, 'text', ['12345']), ...block(1, 'text', ['678']).toSpliced(1, 0, annotation), stop, end];
     expect(deltas(events)[3]).toEqual({ annotations: [{ type: 'url_citation', url_citation: { url: 'https://x', title: 'X', start_index: 5, end_index: 8 } }] });
   });
 

@@ -310,3 +310,10 @@ it('what a vendor says of a response at its end alone, as its tier, is said at i
   const events = stream([{ ...start, ...bag({ service_tier: 'auto' }) }, ...block(0, 'text', 'Ahoy'), { type: 'finish', candidate: 0, reason: { unified: 'stop', raw: 'completed' }, ...bag({ service_tier: 'default' }) }, { type: 'response-end' }]);
   expect([events[0], events.at(-1)]).toMatchObject([{ response: { service_tier: 'auto' } }, { response: { service_tier: 'default' } }]);
 });
+
+it('a citation that comes before its text is of all of it', () => {
+  const annotation: CanonicalEvent = { type: 'annotation', candidate: 0, block: 0, annotation: { kind: 'url', url: 'https://a.example', title: 'A' } };
+  const events = stream([start, ...block(0, 'text', 'Aho', 'y').toSpliced(1, 0, annotation), ...end]);
+  expect(types(events).slice(4, 8)).toEqual(['output_text.delta', 'output_text.delta', 'output_text.annotation.added', 'output_text.done']);
+  expect(events[6]).toMatchObject({ annotation: { start_index: 0, end_index: 4 } });
+});

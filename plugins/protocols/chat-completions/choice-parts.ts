@@ -7,7 +7,7 @@ import { seal } from '../../shared/envelope.ts';
 import { loseForeign, loseForeignStart } from '../../shared/losses.ts';
 import { Transcript } from '../../shared/transcript.ts';
 import type { Fields } from '../../shared/vendor-bag.ts';
-import { encodeAnnotation } from './annotations.ts';
+import { encodeAnnotation, type Annotation } from './annotations.ts';
 import { bag, protocolName } from './bag.ts';
 import { makeCallId } from './call-id.ts';
 import { encodeFinish, isApproximated } from './finish.ts';
@@ -41,6 +41,9 @@ interface OpenBlock {
   readonly offset: number;
   /** What is only told at the block's end: an image, and reasoning that is sealed then. */
   readonly said: Transcript;
+  /** Citations that do not say where they stand: they are of all its text, which Anthropic's stream brings behind them. */
+  readonly cited: Annotation[];
+  over: boolean;
 }
 
 export class ChoiceParts {
@@ -61,13 +64,8 @@ export class ChoiceParts {
         return this.#start(event);
       case 'block-end':
         return this.#end(event);
-      case 'annotation': {
-        const block = this.#blocks.get(event.block);
-        const annotation = encodeAnnotation(event.annotation, block?.offset ?? 0, this.#candidate(event.candidate).length);
-        if (annotation) return { candidate: event.candidate, delta: { annotations: [annotation] } };
-        this.#context.lost?.(`annotations.${event.annotation.kind}`, 'chat-completions cites web pages only');
-        return undefined;
-      }
+      case 'annotation':
+        return this.#cite(event);
       case 'logprobs': {
         const refused = this.#blocks.get(event.block)?.start.kind === 'refusal';
         this.#candidate(event.candidate).logprobs = refused ? { content: null, refusal: event.content } : { content: event.content, refusal: null };
@@ -94,7 +92,7 @@ export class ChoiceParts {
   #start(start: Event<'block-start'>): ChoicePart | undefined {
     const candidate = this.#candidate(start.candidate);
     const call = candidate.calls;
-    this.#blocks.set(start.block, { start, call, offset: candidate.length, said: new Transcript() });
+    this.#blocks.set(start.block, { start, call, offset: candidate.length, said: new Transcript(), cited: [], over: false });
     if (start.kind === 'audio') return { candidate: start.candidate, delta: { audio: this.#audioHead(start) } };
     if (start.kind === 'server-tool' || start.kind === 'code') this.#context.lost?.(start.kind, 'chat-completions does not show what a vendor ran itself');
     if (start.kind !== 'tool-call') return undefined;
@@ -138,6 +136,24 @@ export class ChoiceParts {
     }
   }
 
+  #cite({ candidate, block: number, annotation }: Event<'annotation'>): ChoicePart | undefined {
+    const block = this.#blocks.get(number);
+    if (block && !block.over && annotation.start === undefined) {
+      block.cited.push(annotation);
+      return undefined;
+    }
+    const annotations = this.#written([annotation], candidate, block);
+    return annotations.length > 0 ? { candidate, delta: { annotations } } : undefined;
+  }
+
+  #written(annotations: readonly Annotation[], candidate: number, block: OpenBlock | undefined): Fields[] {
+    return annotations.flatMap((annotation) => {
+      const written = encodeAnnotation(annotation, block?.offset ?? 0, this.#candidate(candidate).length);
+      if (!written) this.#context.lost?.(`annotations.${annotation.kind}`, 'chat-completions cites web pages only');
+      return written ? [written] : [];
+    });
+  }
+
   #weighed(index: number, candidate: Candidate, delta: Fields): ChoicePart {
     const { logprobs } = candidate;
     candidate.logprobs = undefined;
@@ -147,12 +163,15 @@ export class ChoiceParts {
   #end({ candidate: index, block: number, opaque = [] }: Event<'block-end'>): ChoicePart | undefined {
     const block = this.#blocks.get(number);
     if (!block) return undefined;
-    const { start, said, call } = block;
+    const { start, said, call, cited } = block;
+    block.over = true;
+    const annotations = this.#written(cited, index, block);
+    const citing = annotations.length > 0 ? { annotations } : undefined;
     if (start.kind === 'image') {
       const url = bag.fields(start)['url'] ?? `data:${start.mediaType ?? 'image/png'};base64,${said.text}`;
       return { candidate: index, delta: { images: [{ type: 'image_url', image_url: { url }, ...signatures(opaque) }] } };
     }
-    if (opaque.length === 0) return undefined;
+    if (opaque.length === 0) return citing && { candidate: index, delta: citing };
     if (start.kind === 'tool-call') return { candidate: index, delta: { tool_calls: [{ index: call, ...signatures(opaque) }] } };
     if (start.kind !== 'reasoning' && start.kind !== 'text') {
       this.#context.lost?.(`${start.kind}.opaque`, 'chat-completions has no place for what seals it');
@@ -162,7 +181,7 @@ export class ChoiceParts {
     // What seals text travels beside the thoughts, and says so.
     const details = start.kind === 'reasoning' ? envelopeDetails({ text: said.text, opaque }, candidate.entries) : envelopeDetails({ text: '', opaque: opaque.map(ofText) }, candidate.entries);
     candidate.entries += 1;
-    return { candidate: index, delta: { reasoning_details: details } };
+    return { candidate: index, delta: { ...citing, reasoning_details: details } };
   }
 
   #finish(event: Event<'finish'>): ChoicePart {

@@ -2,6 +2,7 @@
 import type { CanonicalEvent } from '../../../core/index.ts';
 import { Transcript } from '../../shared/transcript.ts';
 import type { Fields } from '../../shared/vendor-bag.ts';
+import type { Annotation } from './annotations.ts';
 import { makeId } from './response-object.ts';
 import type { WireName } from './tool-names.ts';
 
@@ -23,6 +24,8 @@ export class OpenSpeech {
   readonly logprobs: unknown[] = [];
   readonly said = new Transcript();
   over = false;
+  /** Citations that do not say where they stand: they are of all its text, which Anthropic's stream brings behind them. */
+  readonly cited: Annotation[] = [];
   readonly #annotations: Fields[] = [];
   readonly #part: Record<string, unknown>;
   /** Log probabilities that wait for the text they belong to. */

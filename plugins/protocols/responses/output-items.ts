@@ -246,6 +246,7 @@ export class OutputItems {
 
   #endSpeech(speech: OpenSpeech, opaque: readonly Opaque[]): void {
     speech.over = true;
+    for (const annotation of speech.cited) this.#cite(speech, annotation);
     const { refused, logprobs, said: { text } } = speech;
     if (refused) this.#tell('response.refusal.done', { ...speech.place, refusal: text });
     else this.#tell('response.output_text.done', { ...speech.place, text, logprobs });
@@ -354,6 +355,11 @@ export class OutputItems {
   #annotate({ block: number, annotation }: Event<'annotation'>): void {
     const block = this.#blocks.get(number);
     if (block?.kind !== 'speech' || block.refused) return;
+    if (annotation.start === undefined && !block.over) block.cited.push(annotation);
+    else this.#cite(block, annotation);
+  }
+
+  #cite(block: OpenSpeech, annotation: Event<'annotation'>['annotation']): void {
     const wire = encodeAnnotation(annotation, block.said.length);
     if (!wire) this.#context.lost?.(`annotations.${annotation.kind}`, 'responses cites web pages only');
     else this.#tell('response.output_text.annotation.added', { ...block.place, annotation_index: block.annotate(wire), annotation: wire });
