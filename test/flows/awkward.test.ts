@@ -3,6 +3,8 @@
  * fit and told, or refused in words that name its field. The vendors refuse what the real ones do.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { kept, said, told } from '../support/continuing.ts';
+import { isObject } from '../support/json.ts';
 import { modelOf, openQuartet, wires, type Crossing, type Kind, type Quartet, type Wire } from '../support/quartet.ts';
 
 let quartet: Quartet;
@@ -232,5 +234,20 @@ describe('a call without arguments', () => {
       expect(text).toContain('"arguments":"{}"');
     }
     quartet.vendors[wire].unscript();
+  });
+});
+
+describe.each(['', ' \n'])('a reply of nothing but "%s"', (text) => {
+  it.each(wires)('can be sent back by a client of %s to every vendor', async (client) => {
+    const { id, upstream } = modelOf('chat-completions');
+    const limit = client === 'messages' ? { max_tokens: 100 } : {};
+    quartet.vendors['chat-completions'].script(upstream, { text });
+    const reply: unknown = JSON.parse((await quartet.ask(client, id, { ...limit, ...told(client, [said(client, 'Hi')]) })).text);
+    quartet.vendors['chat-completions'].unscript();
+    const history = [said(client, 'Hi'), ...(isObject(reply) ? kept(client, reply) : []), said(client, 'Well?')];
+    for (const wire of wires) {
+      const crossed = await quartet.ask(client, modelOf(wire).id, { ...limit, ...told(client, history) });
+      expect(crossed.status, `${wire}: ${crossed.text}`).toBe(200);
+    }
   });
 });

@@ -185,7 +185,7 @@ describe('a whole reply', () => {
 
   it('tells no usage that nobody counted', () => {
     expect(client.encodeReply([start, stop, end], { id: 'k7', model: 'a/b', created: 5, call: callWith() })).toEqual({
-      candidates: [{ content: { parts: [], role: 'model' }, finishReason: 'STOP', index: 0 }],
+      candidates: [{ content: { parts: [{ text: '' }], role: 'model' }, finishReason: 'STOP', index: 0 }],
       modelVersion: 'a/b',
       responseId: 'k7',
     });

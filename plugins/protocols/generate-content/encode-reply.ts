@@ -26,6 +26,7 @@ export function encodeReply(events: readonly CanonicalEvent[], context: ReplyCon
   if (parts.promptFeedback !== undefined) return { promptFeedback: parts.promptFeedback, ...tail };
   const candidates = [...contents]
     .toSorted(([first], [second]) => first - second)
-    .map(([index, all]) => ({ content: { parts: all, role: 'model' }, ...parts.endings.get(index), index }));
+    // A content without parts could not be sent back.
+    .map(([index, all]) => ({ content: { parts: all.length > 0 ? all : [{ text: '' }], role: 'model' }, ...parts.endings.get(index), index }));
   return { candidates, ...tail };
 }

@@ -49,7 +49,7 @@ export class MessagesCall implements ClientCall {
     this.modes = askedModes({ speed: wire['speed'], inference_geo: wire['inference_geo'] });
     this.searches = wire.tools?.reduce((sum, tool) => sum + searchesOf(tool), 0) ?? 0;
     this.runsCode = wire.tools?.some(({ type }) => type?.startsWith('code_execution_')) ?? false;
-    this.carriesState = holdsEnvelope(text) || hasUnsignedThoughts(wire) || isThoughtlessLoop(wire);
+    this.carriesState = holdsEnvelope(text) || hasUnsignedThoughts(wire) || isThoughtlessLoop(wire) || hasBlankAnswers(wire);
     this.#wire = wire;
     this.#text = text;
   }
@@ -73,6 +73,15 @@ function isThoughtlessLoop({ messages, thinking }: WireRequest): boolean {
   const answered = inLoop ? messages.findLast(({ role }) => role === 'assistant')?.content : undefined;
   const first = Array.isArray(answered) ? answered[0] : undefined;
   return first !== undefined && first.type !== 'thinking' && first.type !== 'redacted_thinking';
+}
+
+/** Answers of other models that say nothing, or a text of mere space; Anthropic refuses to be given them, unless it is to go on with one. */
+function hasBlankAnswers({ messages }: WireRequest): boolean {
+  return messages.slice(0, -1).some(({ role, content }) => role === 'assistant' && (typeof content === 'string' ? content.trim() === '' : content.length === 0 || content.some(isBlank)));
+}
+
+function isBlank(block: WireBlock): boolean {
+  return isKnownBlock(block) && block.type === 'text' && block.text.trim() === '';
 }
 
 function isUnsigned(block: WireBlock): boolean {
