@@ -136,6 +136,7 @@ const fitted: Readonly<Record<string, Case>> = {
     lost: { 'chat-completions': 'toolConfig.functionCallingConfig.mode', responses: 'toolConfig.functionCallingConfig.mode', messages: 'toolConfig.functionCallingConfig.mode' },
   },
   'a choice among nothing but tools the vendor runs': { client: 'responses', body: { input: 'Hi', tools: [{ type: 'web_search' }], tool_choice: 'required' }, lost: { 'chat-completions': 'tool_choice', 'generate-content': 'tool_choice' } },
+  'few words wanted': { client: 'chat-completions', body: { ...hi, verbosity: 'low' }, lost: { messages: 'verbosity', 'generate-content': 'verbosity' } },
   'a user who says nothing at last': { client: 'chat-completions', body: { messages: [say('Hi'), answer('Hello.'), say('')] }, lost: { messages: 'messages[2]' } },
   'a fraction of a token': { client: 'generate-content', body: { contents: [{ parts: [{ text: 'Hi' }] }], generationConfig: { topK: 3.5 } }, lost: { messages: 'generationConfig.topK' } },
   'thoughts that are left to the model': { client: 'generate-content', body: { contents: [{ parts: [{ text: 'Hi' }] }], generationConfig: { thinkingConfig: { thinkingBudget: -1 } } } },

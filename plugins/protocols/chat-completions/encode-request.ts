@@ -10,7 +10,7 @@ import { isKept, jsonMessage } from '../../shared/json-mode.ts';
 import { noteLosses } from '../../shared/losses.ts';
 import { isUnpriced, unpriced } from '../../shared/modes.ts';
 import { fitStrict } from '../../shared/object-schema.ts';
-import { openaiFieldsFor, openaiFieldsOf, saysSafety } from '../../shared/openai-fields.ts';
+import { fitVerbosity, openaiFieldsFor, openaiFieldsOf, saysSafety } from '../../shared/openai-fields.ts';
 import { effortFor, nearestEffort } from '../../shared/reasoning-effort.ts';
 import { overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
@@ -47,7 +47,7 @@ export function encodeRequest(request: CanonicalRequest, model: Model, outputLim
     ...encodeReasoning(request, model, encoding),
     response_format: encodeFormat(request, model, encoding),
     ...encodeModalities(request, model, encoding),
-    ...encodeExtras(request, model, encoding),
+    ...encodeExtras(request, encoding),
   });
   loseSettings(request.image, [], encoding.lose);
   return { body, losses: [...losses, ...foreignFields(request, protocolName, alike)], stops: watched };
@@ -162,10 +162,11 @@ function encodeFormat(request: CanonicalRequest, { capabilities }: Model, { own,
 }
 
 /** Fields that only some vendors know, and others refuse. */
-function encodeExtras(request: CanonicalRequest, model: Model, { own, extras, lose }: Encoding): Fields {
+function encodeExtras(request: CanonicalRequest, encoding: Encoding): Fields {
+  const { own, extras, model, lose } = encoding;
   const userField = saysSafety(request, extras ? [protocolName, 'responses'] : [protocolName]) ? 'safety_identifier' : 'user';
   const rows = [
-    ['verbosity', 'verbosity', request.verbosity],
+    ['verbosity', 'verbosity', extras ? fitVerbosity(request, model, encoding) : request.verbosity],
     ['metadata', 'metadata', request.metadata],
     ['serviceTier', 'service_tier', request.serviceTier],
     ['cacheKey', 'prompt_cache_key', request.cacheKey],

@@ -13,7 +13,7 @@ import { isKept, jsonMessage } from '../../shared/json-mode.ts';
 import { noteLosses } from '../../shared/losses.ts';
 import { isUnpriced, unpriced } from '../../shared/modes.ts';
 import { fitStrict } from '../../shared/object-schema.ts';
-import { openaiFieldsFor, openaiFieldsOf, saysSafety } from '../../shared/openai-fields.ts';
+import { fitVerbosity, openaiFieldsFor, openaiFieldsOf, saysSafety } from '../../shared/openai-fields.ts';
 import { effortFor, nearestEffort } from '../../shared/reasoning-effort.ts';
 import { overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
@@ -127,7 +127,7 @@ function encodeReasoning(request: CanonicalRequest, { own, model, lose }: Encodi
 }
 
 function encodeText(request: CanonicalRequest, encoding: Encoding): Fields | undefined {
-  const fields = { format: encodeFormat(request, encoding), verbosity: request.verbosity };
+  const fields = { format: encodeFormat(request, encoding), verbosity: fitVerbosity(request, encoding.model, encoding) };
   return Object.values(fields).some((value) => value !== undefined) || bag.form(request).includes('text') ? fields : undefined;
 }
 
