@@ -30,10 +30,10 @@ export function isIndispensable({ kind, protocol, value }: HostedTool): boolean 
 }
 
 /** A list of tools in which a kind that is asked for twice, in two spellings, stands once, the first time: vendors refuse it otherwise. */
-export function withoutRepeats(tools: readonly Tool[], protocol: string, lose: Lose): (Tool | undefined)[] {
+export function withoutRepeats(tools: readonly (Tool | undefined)[], protocol: string, lose: Lose): (Tool | undefined)[] {
   const seen = new Set<string>();
   return tools.map((tool, index) => {
-    if (tool.type !== 'hosted' || tool.kind === 'other' || tool.protocol === protocol) return tool;
+    if (tool?.type !== 'hosted' || tool.kind === 'other' || tool.protocol === protocol) return tool;
     if (!seen.has(tool.kind)) {
       seen.add(tool.kind);
       return tool;
@@ -41,6 +41,11 @@ export function withoutRepeats(tools: readonly Tool[], protocol: string, lose: L
     lose(`tools[${index}]`, 'one of its kind is there already');
     return undefined;
   });
+}
+
+/** The tools of a request for a wire whose choice among them does not concern those its vendor runs: where none is to be called they are left out. */
+export function withoutForbidden({ tools = [], toolChoice }: CanonicalRequest): (Tool | undefined)[] {
+  return tools.map((tool) => (tool.type === 'hosted' && toolChoice?.mode === 'none' ? undefined : tool));
 }
 
 /** A tool the model has no counterpart of. Throws where nothing makes up for it. */

@@ -42,6 +42,10 @@ describe('a search', () => {
     expect(sent(client, searches[client], wire)).toEqual({ tools, options: undefined, lost });
   });
 
+  it.each(['chat-completions', 'generate-content'] as const)('is not asked of %s where no tool is to be called, which does not concern it there', (wire) => {
+    expect(sent('messages', { ...searches.messages, tool_choice: { type: 'none' } }, wire)).toEqual({ tools: undefined, options: undefined, lost: [] });
+  });
+
   function limited(client: Wire, more: object, wire: Wire): { limits: unknown[]; lost: string[] } {
     const encoded = families[wire].protocol.upstream.encodeRequest(readCall(client, { ...searches[client], ...more }).decode(), targets[wire], undefined);
     const { tools = [], max_tool_calls: calls }: { tools?: { max_uses?: number }[]; max_tool_calls?: number } = JSON.parse(JSON.stringify(encoded.body));

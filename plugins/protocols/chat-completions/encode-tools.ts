@@ -1,7 +1,7 @@
 /** Tools, and the choice among them, as this wire names them; in the former names where a client used those. */
 import type { CanonicalRequest, Model, Tool } from '../../../core/index.ts';
 import { asFunction } from '../../shared/custom-tools.ts';
-import { loseHosted, mustCall, searchOptions, type SearchWords } from '../../shared/hosted-tools.ts';
+import { loseHosted, mustCall, searchOptions, withoutForbidden, type SearchWords } from '../../shared/hosted-tools.ts';
 import { loseNamespaces } from '../../shared/namespaces.ts';
 import { fitStrict, objectSchema } from '../../shared/object-schema.ts';
 import { isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
@@ -25,8 +25,9 @@ export function encodeTools(request: CanonicalRequest, model: Model, encoding: E
   const form = bag.form(request);
   const tools: Fields[] = [];
   let search: unknown;
-  for (const [index, tool] of request.tools?.entries() ?? []) {
+  for (const [index, tool] of (encoding.own ? (request.tools ?? []) : withoutForbidden(request)).entries()) {
     const path = `tools[${index}]`;
+    if (!tool) continue;
     if (tool.type !== 'hosted') tools.push(encodeTool(tool, path, encoding));
     else if (tool.protocol === protocolName && bag.form(tool).includes('options')) search = tool.value;
     else if (tool.protocol === protocolName && isObject(tool.value)) tools.push(tool.value);

@@ -6,7 +6,7 @@ import { bag, protocolName } from './bag.ts';
 import { groupForm, openApiForm } from './decode-tools.ts';
 import type { Encoding } from './encoding.ts';
 import { asFunction } from '../../shared/custom-tools.ts';
-import { checkContainer, hosts, loseHosted, mustCall, searchOptions, withoutRepeats } from '../../shared/hosted-tools.ts';
+import { checkContainer, hosts, loseHosted, mustCall, searchOptions, withoutForbidden, withoutRepeats } from '../../shared/hosted-tools.ts';
 import { loseNamespaces } from '../../shared/namespaces.ts';
 import { fitParameters } from './fit-schema.ts';
 import { fromOpenApi } from './openapi-schema.ts';
@@ -23,7 +23,7 @@ export function encodeTools(request: CanonicalRequest, model: Model, encoding: E
     return {};
   }
   loseNamespaces(request.tools ?? [], protocolName, lose);
-  const tools = own ? restoreGroups(request.tools, encoding) : groupTools(request.tools ?? [], model, encoding);
+  const tools = own ? restoreGroups(request.tools, encoding) : groupTools(request, model, encoding);
   if (request.parallelToolCalls === false && tools?.length) lose('parallelToolCalls', 'generate-content cannot forbid parallel calls');
   // A choice among no functions is refused by the vendor; a client of this protocol is left to hear that itself.
   const choosable = own || request.tools?.some(({ type }) => type !== 'hosted');
@@ -43,10 +43,11 @@ function restoreGroups(tools: CanonicalRequest['tools'], encoding: Encoding): Fi
   });
 }
 
-function groupTools(tools: readonly Tool[], model: Model, encoding: Encoding): Fields[] {
+function groupTools(request: CanonicalRequest, model: Model, encoding: Encoding): Fields[] {
   const functions: Fields[] = [];
   const hosted: Fields[] = [];
-  const calls = tools.some(({ type }) => type !== 'hosted');
+  const tools = withoutForbidden(request);
+  const calls = tools.some((tool) => tool && tool.type !== 'hosted');
   for (const [index, tool] of withoutRepeats(tools, protocolName, encoding.lose).entries()) {
     const path = `tools[${index}]`;
     if (!tool) continue;
