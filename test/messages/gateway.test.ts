@@ -119,6 +119,13 @@ describe('a messages call through the gateway', () => {
     expect(response.headers.get('x-tollgate-dropped')).toBe('top_k');
     expect(asked[0]?.headers).not.toHaveProperty('anthropic-beta');
   });
+
+  it('is the gateway\'s own where its client speaks another protocol: no version or beta of theirs goes on', async () => {
+    const gateway = await start(vendor('house', { messages: counting }, message)());
+    expect((await post(gateway, '/v1/chat/completions', {})).status).toBe(200);
+    expect(asked[0]?.headers).toMatchObject({ 'anthropic-version': expect.not.stringMatching(headers['anthropic-version']) });
+    expect(asked[0]?.headers).not.toHaveProperty('anthropic-beta');
+  });
 });
 
 describe('a count of tokens', () => {
