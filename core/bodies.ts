@@ -78,6 +78,8 @@ export class Share {
     const encoding = request.headers['content-encoding'] ?? 'identity';
     if (encoding !== 'identity') throw new GatewayError('unsupported_media_type', `The body is sent as "${encoding}"; send it uncompressed.`);
     if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
+    // Whoever left while they were looked up is not heard of again, not even by an error.
+    if (request.destroyed) throw clientGone();
     return new Promise((resolve, reject) => {
       const chunks: Buffer[] = [];
       let length = 0;
@@ -96,11 +98,15 @@ export class Share {
         chunks.push(chunk);
       });
       request.on('end', () => resolve(Buffer.concat(chunks)));
-      request.on('error', (error) => reject(new GatewayError('client_gone', 'The client left before its request was complete.', { cause: error })));
+      request.on('error', (error) => reject(clientGone(error)));
     });
   }
 }
 
 function tooLarge(limit: number): GatewayError {
   return new GatewayError('body_too_large', `The body is larger than the ${limit} bytes this gateway accepts.`);
+}
+
+export function clientGone(cause?: unknown): GatewayError {
+  return new GatewayError('client_gone', 'The client left before its request was complete.', { cause });
 }

@@ -4,10 +4,11 @@
  */
 import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import type { koaBody } from 'koa-body';
-import { GatewayError } from './errors.ts';
+import { clientGone } from './bodies.ts';
+import { GatewayError, isGatewayError } from './errors.ts';
 import { Form, type FormFile } from './form.ts';
 import { releaseAfter } from './memory.ts';
 
@@ -51,7 +52,9 @@ async function parse(context: Context, limit: number, uploadDir: string): Promis
   const paths: string[] = [];
   const onFileBegin = (_: string, { filepath }: { filepath: string }): void => void paths.push(filepath);
   try {
-    await bodyParser({ json: false, urlencoded: false, text: false, multipart: true, formidable: { uploadDir, ...limits, allowEmptyFiles: true, minFileSize: 0, onFileBegin } })(context, async () => undefined);
+    const left = departure(context.req);
+    const parsing = bodyParser({ json: false, urlencoded: false, text: false, multipart: true, formidable: { uploadDir, ...limits, allowEmptyFiles: true, minFileSize: 0, onFileBegin } })(context, async () => undefined);
+    await Promise.race([parsing, left]);
     return paths;
   } catch (error) {
     context.req.resume();
@@ -59,11 +62,23 @@ async function parse(context: Context, limit: number, uploadDir: string): Promis
   }
 }
 
+/** Rejects when the client leaves before its request is read. The parser listens too late, and to the socket alone: it would wait for ever for one who has left by then. */
+function departure(request: IncomingMessage): Promise<never> {
+  return new Promise((_, reject) => {
+    const leave = (): void => {
+      if (!request.readableEnded) reject(clientGone());
+    };
+    if (request.destroyed) leave();
+    else request.once('close', leave);
+  });
+}
+
 function refusal(error: unknown, limit: number): GatewayError {
+  if (isGatewayError(error)) return error;
   const told = typeof error === 'object' && error !== null ? error : {};
   if ('httpCode' in told && told.httpCode === 413) return tooLarge(limit, error);
   const message = error instanceof Error ? error.message : '';
-  if (/aborted/i.test(message)) return new GatewayError('client_gone', 'The client left before its request was complete.', { cause: error });
+  if (/aborted/i.test(message)) return clientGone(error);
   return new GatewayError('invalid_request', 'The body could not be read as multipart/form-data.', { cause: error });
 }
 
