@@ -110,3 +110,8 @@ function tooLarge(limit: number): GatewayError {
 export function clientGone(cause?: unknown): GatewayError {
   return new GatewayError('client_gone', 'The client left before its request was complete.', { cause });
 }
+
+/** Of a body of another kind than the one to send. */
+export function wrongBody(send: string): GatewayError {
+  return new GatewayError('unsupported_media_type', `The body has to be sent as ${send}.`);
+}

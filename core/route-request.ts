@@ -1,6 +1,7 @@
 /** What a plugin's route is passed of a request; its body is read by koa-body, as JSON, where its method has one. */
 import type { IncomingMessage } from 'node:http';
 import type { koaBody } from 'koa-body';
+import { wrongBody } from './bodies.ts';
 import { GatewayError } from './errors.ts';
 import type { RouteRequest } from './plugin.ts';
 
@@ -45,5 +46,5 @@ async function readBody(context: Context): Promise<Pick<RouteRequest, 'body' | '
   }
   const text: unknown = 'rawBody' in context.request ? context.request.rawBody : undefined;
   if (typeof text === 'string') return { body: context.request.body, text };
-  throw new GatewayError('unsupported_media_type', 'The body has to be sent as application/json.');
+  throw wrongBody('application/json');
 }

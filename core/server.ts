@@ -9,7 +9,7 @@ import { LRUCache } from 'lru-cache';
 import { admitted } from './access.ts';
 import { Cancellation } from './cancellation.ts';
 import { clientAddress } from './client-address.ts';
-import type { Share } from './bodies.ts';
+import { wrongBody, type Share } from './bodies.ts';
 import { arriveBy } from './dispatch.ts';
 import { GatewayError, toGatewayError } from './errors.ts';
 import type { Received } from './exchange.ts';
@@ -140,10 +140,6 @@ async function readCall(core: Core, context: Koa.Context, protocol: Protocol, ma
   const form = await readUpload(context, core.bodies.limit, core.uploadFolder);
   const text = JSON.stringify(form.fields);
   return { bytes: Buffer.from(text), text, value: form };
-}
-
-function wrongBody(send: string): GatewayError {
-  return new GatewayError('unsupported_media_type', `The body has to be sent as ${send}.`);
 }
 
 /**
