@@ -18,6 +18,7 @@ function project(name: string, isolate: boolean, include: string[], exclude: str
       setupFiles: [join(import.meta.dirname, 'support/seed.ts'), join(import.meta.dirname, 'support/undo.ts')],
       testTimeout: 30_000,
       hookTimeout: 30_000,
+      expect: { poll: { timeout: 10_000 } },
     },
   };
 }

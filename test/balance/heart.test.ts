@@ -183,7 +183,7 @@ describe('the rhythm', () => {
     });
     owners.mockRejectedValueOnce(new Error('away'));
     own.start();
-    await vi.waitFor(() => expect(owners.mock.calls.length).toBeGreaterThan(3));
+    await vi.waitFor(() => expect(owners.mock.calls.length).toBeGreaterThan(3), 10_000);
     await own.stop();
     const count = owners.mock.calls.length;
     await new Promise((resolve) => setTimeout(resolve, 40));

@@ -125,11 +125,11 @@ describe('a client that leaves', () => {
     });
     await Promise.all(calls);
     const sent = (): number => house.gateway.ends.slice(ended).filter((end) => end.attempts.some((attempt) => attempt.sent)).length;
-    await expect.poll(() => house.vendor.requests.length - asked - sent(), { timeout: 4000 }).toBe(0);
+    await expect.poll(() => house.vendor.requests.length - asked - sent()).toBe(0);
     await expect.poll(() => house.vendor.requests.slice(asked).filter(({ closedByPeerAt }) => closedByPeerAt === undefined)).toEqual([]);
     const charged = (): number => Number(house.gateway.ends.reduce((sum, end) => sum + ('charge' in end ? end.charge.cost : 0n), 0n));
     // A call is told to have ended when its charge is on the books, not before.
-    await expect.poll(async () => Math.round((await house.balance()).used * 1e9) - charged(), { timeout: 4000 }).toBe(0);
+    await expect.poll(async () => Math.round((await house.balance()).used * 1e9) - charged()).toBe(0);
   });
 });
 

@@ -106,7 +106,7 @@ describe('a picture that cannot be had', () => {
   it.each([['/page', /none of the pictures/], ['/endless', /more than the 100000 bytes/], ['/gone', /answers 404/], ['/slow', /within 3 seconds/]])('is told why: %s', async (path, message) => {
     const { status, body } = await send('chat-completions', 'google/gemini-2.5-flash', [server.origin + path]);
     expect([status, body]).toMatchObject([400, { error: { message: expect.stringMatching(message) } }]);
-    await expect.poll(() => server.openConnections(), { timeout: 10_000 }).toBe(0);
+    await expect.poll(() => server.openConnections()).toBe(0);
   });
 
   it('is told of, where there are more than may be', async () => {
@@ -119,7 +119,7 @@ describe('a picture that cannot be had', () => {
     const { status, body } = await send('chat-completions', 'google/gemini-2.5-flash', Array.from({ length: 12 }, (_, index) => `${server.origin}/silent?${index}`));
     expect([status, body]).toMatchObject([503, { error: { message: expect.stringContaining('as many pictures as it can') } }]);
     // All of them are let go of with the call.
-    await expect.poll(() => server.openConnections(), { timeout: 10_000 }).toBe(0);
+    await expect.poll(() => server.openConnections()).toBe(0);
     expect(await send('chat-completions', 'google/gemini-2.5-flash', [picture()])).toMatchObject({ status: 200 });
   });
 
@@ -140,7 +140,7 @@ describe('a picture that cannot be had', () => {
     await expect(call).rejects.toThrow();
     await house.gateway.ended(ended + 1);
     expect(house.gateway.ends.at(-1)).toMatchObject({ type: 'failed', error: { code: 'client_gone' } });
-    await expect.poll(() => server.openConnections(), { timeout: 2000 }).toBe(0);
+    await expect.poll(() => server.openConnections()).toBe(0);
   });
 });
 

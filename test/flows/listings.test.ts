@@ -160,7 +160,7 @@ describe('a vendor that lists its models itself', () => {
     const looker = { name: 'looker', interface: pluginInterface, apply: (host: Host) => void (catalog = host.catalog) };
     const own = await startGateway({ plugins: [openDoors(), chatCompletions(), openrouter({ apiKey: secret, baseUrl }), openai({ apiKey: secret, baseUrl: upstream }), looker] });
     const providers = (): string[] => (catalog?.find('openai/gpt-4o-mini') ?? []).map(({ provider }) => provider.name);
-    await expect.poll(() => providers().length, { timeout: 5000 }).toBe(2);
+    await expect.poll(() => providers().length).toBe(2);
     expect(providers()).toEqual(['openrouter', 'openai']);
     await own.close();
   });
