@@ -32,7 +32,7 @@ async function books(): Promise<OpenedFile> {
 /** What an audit finds after someone with the file in hand has done this to it. */
 async function after(file: string, ...statements: string[]): Promise<AuditReport> {
   withDatabase(file, (database) => {
-    database.exec('DROP TRIGGER entries_stay; DROP TRIGGER entries_remain; PRAGMA ignore_check_constraints = ON');
+    database.exec('DROP TRIGGER IF EXISTS entries_stay; DROP TRIGGER IF EXISTS entries_remain; PRAGMA ignore_check_constraints = ON');
     for (const statement of statements) database.exec(statement);
   });
   const fresh = await openSqlite({ file });
@@ -47,6 +47,18 @@ describe('an audit', () => {
   it('finds nothing wrong with books nobody touched', async () => {
     const { store } = await books();
     expect(await store.audit()).toEqual({ ok: true, entries: 9, accounts: 1, pending: 1, broken: 0, findings: [] });
+  });
+
+  it('reads the rates and figures of before modes had names, and still finds what was charged beside them', async () => {
+    const { file } = await books();
+    const former = [
+      'DROP TRIGGER IF EXISTS prices_stay',
+      `UPDATE prices SET rates = '{"input":"0.0005","output":"0.001","tiers":[],"fast":{"input":"0.001","output":"0.002"}}'`,
+      `UPDATE entries SET usage = '{"input":30,"output":0,"fast":true}' WHERE ${post}`,
+      `UPDATE entries SET usage = '{"input":260,"output":0,"fast":false}' WHERE kind = 'post' AND revenue = 100`,
+    ];
+    expect(await after(file, ...former)).toMatchObject({ ok: true, findings: [] });
+    expect(await after(file, `UPDATE entries SET usage = '{"input":31,"output":0,"fast":true}' WHERE ${post}`)).toMatchObject({ ok: false, findings: [{ rule: 'I8' }] });
   });
 
   it.each<[rule: string, what: string, statements: string[], message: RegExp]>([

@@ -56,14 +56,22 @@ export function priceReader(ratesOf: (version: string) => string | undefined): R
   return (version) => {
     const found = known.get(version);
     if (found) return found;
-    const price = priceSchema.safeParse(parsed(ratesOf(version)));
+    const price = priceSchema.safeParse(inTodaysWords(parsed(ratesOf(version))));
     if (price.success) known.set(version, price.data);
     return price.data;
   };
 }
 
 export function usageReader(text: string): Usage | undefined {
-  return usageSchema.safeParse(parsed(text)).data;
+  return usageSchema.safeParse(inTodaysWords(parsed(text))).data;
+}
+
+/** What is written stays as it was: rates of calls served before others, and that one was, had a field of their own before there were modes. */
+function inTodaysWords(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || !('fast' in value)) return value;
+  const { fast, ...rest } = value;
+  if (typeof fast === 'boolean') return fast ? { ...rest, mode: 'fast' } : rest;
+  return { ...rest, modes: { fast } };
 }
 
 function parsed(text: string | undefined): unknown {
