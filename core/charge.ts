@@ -7,6 +7,7 @@ import { outputBound, pictureTokens } from './bound.ts';
 import type { Usage } from './canonical/usage.ts';
 import type { Model } from './catalog.ts';
 import type { Charge, Routed } from './exchange.ts';
+import { feeCounts } from './fees.ts';
 import { askedMode, usualMode } from './modes.ts';
 import { costOf, ratesIn, type Price } from './money.ts';
 import { believe } from './plausible.ts';
@@ -42,9 +43,16 @@ function withMode(usage: Usage, { call, protocol, attempt: { target } }: Routed)
   return usage.mode === undefined && target.protocol === protocol && ratesIn(target.price, mode) ? { ...usage, mode } : usage;
 }
 
+/** What a model may take or give beyond what is known of it. */
+const media = [['inputAudio', 'input', 'audio'], ['outputAudio', 'output', 'audio'], ['outputImage', 'output', 'image']] as const;
+
 /** Whether the vendor served it, unasked, in a way that may cost more than is known. */
-function isUnpriced({ mode = usualMode }: Usage, { attempt: { target: { model, price } } }: Routed): boolean {
-  return mode !== usualMode && !model.free && !ratesIn(price, mode);
+function isUnpriced(told: Usage, { attempt: { target: { model, price } } }: Routed): boolean {
+  if (model.free) return false;
+  const { mode = usualMode } = told;
+  if (mode !== usualMode && !ratesIn(price, mode)) return true;
+  if (feeCounts.some(([name, counted]) => told[counted] && price[name] === undefined)) return true;
+  return media.some(([part, side, kind]) => told[part] && price[part] === undefined && !model[side].includes(kind));
 }
 
 /** What a call that still runs would be charged if it broke off now. */

@@ -32,6 +32,7 @@ export { lossCodes } from './loss.ts';
 export type { Loss, LossCode } from './loss.ts';
 export { askedMode, usualMode } from './modes.ts';
 export type { Mode } from './modes.ts';
+export type { Fee, FeeName } from './fees.ts';
 export { Running } from './running.ts';
 export { splice } from './splice.ts';
 export type { Edit } from './splice.ts';

@@ -5,6 +5,7 @@
  */
 import { GatewayError } from './errors.ts';
 import type { Parsed, Target } from './exchange.ts';
+import { unpricedFee } from './fees.ts';
 import { ratesIn } from './money.ts';
 import type { ClientCall } from './protocol.ts';
 
@@ -12,6 +13,8 @@ import type { ClientCall } from './protocol.ts';
 export interface Mode {
   readonly name: string;
   readonly field: string;
+  /** Whether no reply tells of it, as of a tool that is another model: it is charged for as it was asked for. */
+  readonly untold?: true;
 }
 
 /** What a vendor's reply is told to be that asked for more and got none. */
@@ -24,10 +27,18 @@ export function askedMode({ modes }: ClientCall): string | undefined {
 
 /** The targets that the call can be paid for at; one that speaks another protocol is never asked for what has no price. */
 export function atKnownRates(targets: readonly Target[], { call, operation, protocol }: Parsed): readonly Target[] {
+  if (operation === 'count') return targets;
+  const [first] = targets;
+  const apart = targets.filter((target) => target.protocol !== protocol || target.model.free || !unpricedFee(call.fees, target.price));
+  if (first && apart.length === 0) throw unknownFee(unpricedFee(call.fees, first.price)?.field);
   const mode = askedMode(call);
-  if (mode === undefined || operation === 'count') return targets;
-  const known = targets.filter((target) => target.protocol !== protocol || target.model.free || ratesIn(target.price, mode));
+  if (mode === undefined) return apart;
+  const known = apart.filter((target) => target.protocol !== protocol || target.model.free || ratesIn(target.price, mode));
   if (known.length > 0) return known;
   const { name, field } = call.modes?.find((each) => !targets.some(({ price }) => ratesIn(price, each.name))) ?? { name: mode, field: call.modes?.at(-1)?.field };
   throw new GatewayError('unsupported_parameter', `"${field}" asks to be served in a way ("${name.slice(0, 60)}") whose price is not known for this model: leave it out.`, { param: field });
+}
+
+function unknownFee(field: string | undefined): GatewayError {
+  return new GatewayError('unsupported_parameter', `"${field}" asks for what the vendor charges apart from tokens, at a price that is not known for this model: leave it out.`, { param: field });
 }

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import type { Usage } from './canonical/usage.ts';
+import { feeCounts } from './fees.ts';
 
 export type Nano = bigint;
 
@@ -45,6 +46,7 @@ const rates = {
   input: usd,
   output: usd,
   cacheRead: usd.optional(),
+  cacheReadAudio: usd.optional(),
   cacheWrite5m: usd.optional(),
   cacheWrite1h: usd.optional(),
   reasoning: usd.optional(),
@@ -62,6 +64,8 @@ export const priceSchema = z.strictObject({
   image: usd.optional(),
   /** What each search of the web costs that a vendor made for a call. */
   webSearch: usd.optional(),
+  /** What each search costs that a vendor made in files it keeps. */
+  fileSearch: usd.optional(),
   /** What each container costs that a vendor opened to run a call's code in. */
   container: usd.optional(),
   /** Rates that hold for the whole call once its input is longer than `above` tokens; the longest that fits wins. */
@@ -71,7 +75,7 @@ export const priceSchema = z.strictObject({
 });
 
 export type Price = z.output<typeof priceSchema>;
-type Rates = Omit<Price, 'request' | 'image' | 'webSearch' | 'container' | 'tiers' | 'modes'>;
+type Rates = Omit<Price, 'request' | 'image' | 'webSearch' | 'fileSearch' | 'container' | 'tiers' | 'modes'>;
 
 export const freePrice: Price = { input: 0n, output: 0n, tiers: [] };
 
@@ -123,10 +127,12 @@ export function costLines(usage: Usage, price: Price): CostLine[] {
   const rates = ratesFor(price, usage);
   const lines: CostLine[] = [];
   let input = tokens(usage.input);
-  input -= addPart(lines, 'cacheRead', usage.cacheRead, rates.cacheRead, input);
+  const cached = least(tokens(usage.cacheRead), input);
+  const cachedAudio = addPart(lines, 'cacheReadAudio', usage.cacheReadAudio, rates.cacheReadAudio, cached);
+  input -= cachedAudio + addPart(lines, 'cacheRead', usage.cacheRead, rates.cacheRead, cached - cachedAudio);
   input -= addPart(lines, 'cacheWrite5m', usage.cacheWrite5m, rates.cacheWrite5m, input);
   input -= addPart(lines, 'cacheWrite1h', usage.cacheWrite1h, rates.cacheWrite1h, input);
-  input -= addPart(lines, 'inputAudio', usage.inputAudio, rates.inputAudio, input);
+  input -= addPart(lines, 'inputAudio', freshAudio(usage, rates), rates.inputAudio, input);
   input -= addPart(lines, 'inputImage', usage.inputImage, rates.inputImage, input);
   let output = tokens(usage.output);
   output -= addPart(lines, 'reasoning', usage.reasoning, rates.reasoning, output);
@@ -136,9 +142,16 @@ export function costLines(usage: Usage, price: Price): CostLine[] {
   if (output > 0n) lines.push({ kind: 'output', units: output, rate: rates.output, per: million });
   if (price.request !== undefined) lines.push({ kind: 'request', units: 1n, rate: price.request, per: 1n });
   if (price.image !== undefined && usage.images) lines.push({ kind: 'image', units: tokens(usage.images), rate: price.image, per: 1n });
-  if (price.webSearch !== undefined && usage.webSearches) lines.push({ kind: 'webSearch', units: tokens(usage.webSearches), rate: price.webSearch, per: 1n });
-  if (price.container !== undefined && usage.containers) lines.push({ kind: 'container', units: tokens(usage.containers), rate: price.container, per: 1n });
+  for (const [kind, counted] of feeCounts) {
+    const [rate, units] = [price[kind], tokens(usage[counted])];
+    if (rate !== undefined && units > 0n) lines.push({ kind, units, rate, per: 1n });
+  }
   return lines;
+}
+
+/** The sound that is not counted with what was read from the cache. */
+function freshAudio({ inputAudio = 0, cacheReadAudio = 0 }: Usage, { cacheRead, cacheReadAudio: cachedRate = cacheRead }: Rates): number {
+  return cachedRate === undefined ? inputAudio : Math.max(0, inputAudio - cacheReadAudio);
 }
 
 /** Adds what is priced apart; answers how much that is. */
@@ -169,6 +182,7 @@ export interface UseBound {
   readonly candidates: number;
   /** Of the web. */
   readonly searches?: number;
+  readonly fileSearches?: number;
   /** To run code in. */
   readonly containers?: number;
   /** How it asks to be served, where not as usual. */
@@ -183,8 +197,8 @@ export function worstCost(bound: UseBound, price: Price): Nano {
 }
 
 /** What a call costs apart from its tokens: each candidate is a picture where pictures are counted. */
-function fixedCost({ candidates, searches, containers }: Omit<UseBound, 'output'>, price: Price): Nano {
-  return (price.request ?? 0n) + BigInt(candidates) * (price.image ?? 0n) + tokens(searches) * (price.webSearch ?? 0n) + tokens(containers) * (price.container ?? 0n);
+function fixedCost({ candidates, searches, fileSearches, containers }: Omit<UseBound, 'output'>, { request = 0n, image = 0n, webSearch = 0n, fileSearch = 0n, container = 0n }: Price): Nano {
+  return request + BigInt(candidates) * image + tokens(searches) * webSearch + tokens(fileSearches) * fileSearch + tokens(containers) * container;
 }
 
 /** The largest output limit per candidate whose worst case fits into `amount`; negative when not even the input fits. */
@@ -209,7 +223,7 @@ function dearest(price: Price, mode: string | undefined): Dearest {
   const known = dearestOf.get(rates);
   if (known) return known;
   const all = rates === price ? [price, ...price.tiers] : [rates, price, ...price.tiers];
-  const found = { input: highest(all, ['input', 'cacheRead', 'cacheWrite5m', 'cacheWrite1h', 'inputAudio', 'inputImage']), output: highest(all, ['output', 'reasoning', 'outputAudio', 'outputImage']) };
+  const found = { input: highest(all, ['input', 'cacheRead', 'cacheReadAudio', 'cacheWrite5m', 'cacheWrite1h', 'inputAudio', 'inputImage']), output: highest(all, ['output', 'reasoning', 'outputAudio', 'outputImage']) };
   dearestOf.set(rates, found);
   return found;
 }

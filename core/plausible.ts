@@ -7,6 +7,7 @@ import { inputBound, outputBound } from './bound.ts';
 import type { Block, CanonicalRequest } from './canonical/request.ts';
 import type { Usage } from './canonical/usage.ts';
 import type { Routed } from './exchange.ts';
+import { feeCounts } from './fees.ts';
 import type { Progress } from './tally.ts';
 
 /** Tokens a vendor may add of its own: a template around each turn, its instructions for the use of tools. */
@@ -24,16 +25,16 @@ export interface Believed {
 export function believe(exchange: Routed, { usage, deliveredBytes, images, regressed }: Progress): Believed {
   const inputFalse = isInputFalse(usage, exchange);
   const outputFalse = isOutputFalse(usage, exchange, deliveredBytes > 0 || images > 0);
-  const searchesFalse = (usage.webSearches ?? 0) > mostSearches;
+  const searchesFalse = feeCounts.some(([, counted]) => (usage[counted] ?? 0) > mostSearches);
   if (!inputFalse && !outputFalse && !searchesFalse) return { usage, suspect: regressed || partsExceed(usage) };
-  const { input, cacheRead, cacheWrite5m, cacheWrite1h, inputAudio, inputImage, output, reasoning, outputAudio, outputImage, webSearches, ...rest } = usage;
+  const { input, cacheRead, cacheReadAudio, cacheWrite5m, cacheWrite1h, inputAudio, inputImage, output, reasoning, outputAudio, outputImage, webSearches, fileSearches, containers, ...rest } = usage;
   return {
     suspect: true,
     usage: {
       ...rest,
-      ...(inputFalse ? {} : { input, cacheRead, cacheWrite5m, cacheWrite1h, inputAudio, inputImage }),
+      ...(inputFalse ? {} : { input, cacheRead, cacheReadAudio, cacheWrite5m, cacheWrite1h, inputAudio, inputImage }),
       ...(outputFalse ? {} : { output, reasoning, outputAudio, outputImage }),
-      ...(searchesFalse ? {} : { webSearches }),
+      ...(searchesFalse ? {} : { webSearches, fileSearches, containers }),
     },
   };
 }

@@ -10,6 +10,7 @@ import type { Capabilities, Model } from './catalog.ts';
 import type { CallDescription } from './description.ts';
 import type { GatewayError } from './errors.ts';
 import type { Loss } from './loss.ts';
+import type { Fee } from './fees.ts';
 import type { Mode } from './modes.ts';
 import type { Edit } from './splice.ts';
 
@@ -37,6 +38,8 @@ export interface InputSize {
   readonly images: number;
   /** Bytes of audio, video and documents, decoded. */
   readonly mediaBytes: number;
+  /** Whether there are documents or films that its vendor has to fetch: nobody knows how long they are. */
+  readonly fetched?: boolean | undefined;
 }
 
 /** How the caller wants the call routed: the `provider` object of chat-completions and responses, checked. */
@@ -68,10 +71,8 @@ export interface ClientCall {
   /** Whether the caller asked for usage inside a stream. */
   readonly usageWanted: boolean;
   readonly size: InputSize;
-  /** How many searches of the web it lets its vendor make: `Infinity` where it states no limit; none where absent. */
-  readonly searches?: number;
-  /** Whether it lets its vendor run code. */
-  readonly runsCode?: boolean;
+  /** What it lets its vendor do that is charged for apart from tokens; nothing where absent. */
+  readonly fees?: readonly Fee[];
   readonly preferences: Preferences;
   /** Whether the body holds reasoning that cannot go on as it is: in our envelope, or without the seal its vendor wants. */
   readonly carriesState: boolean;

@@ -9,6 +9,8 @@ const count = z.int().nonnegative();
 export const usageSchema = z.strictObject({
   input: count.optional(),
   cacheRead: count.optional(),
+  /** Of what was read from the cache; `inputAudio` counts it as well. */
+  cacheReadAudio: count.optional(),
   cacheWrite5m: count.optional(),
   cacheWrite1h: count.optional(),
   inputAudio: count.optional(),
@@ -21,6 +23,8 @@ export const usageSchema = z.strictObject({
   acceptedPrediction: count.optional(),
   rejectedPrediction: count.optional(),
   webSearches: count.optional(),
+  /** In files that the vendor keeps. */
+  fileSearches: count.optional(),
   /** Opened to run code in. */
   containers: count.optional(),
   /** Pictures made, where they are priced apiece. */

@@ -13,7 +13,9 @@ export const codeResult = 'code_result';
 
 type HostedTool = Extract<Tool, { type: 'hosted' }>;
 
-export function hosts({ capabilities, supportedParameters }: Model, kind: HostedTool['kind']): boolean {
+/** Whether a model's vendor runs such a tool, at a price that is known. */
+export function hosts({ capabilities, supportedParameters, free, price }: Model, kind: HostedTool['kind']): boolean {
+  if (kind === 'web-search' && !free && price?.webSearch === undefined) return false;
   if (kind === 'web-search' && supportedParameters.includes('web_search_options')) return true;
   return capabilities.hosted.some((each) => each === kind);
 }

@@ -27,11 +27,12 @@ export function askedModes(fields: Readonly<Record<string, unknown>>): Mode[] {
 }
 
 /** Passed what the vendor tells by the fields that ask for it, and the call; what neither speaks of is told nothing of. */
-export function servedMode(told: Readonly<Record<string, unknown>>, { modes = [] }: ClientCall): Pick<Usage, 'mode'> {
-  const fields = Object.entries(told);
+export function servedMode(words: Readonly<Record<string, unknown>>, { modes = [] }: ClientCall): Pick<Usage, 'mode'> {
+  const fields = Object.entries(words);
   if (!fields.some(([, word]) => typeof word === 'string')) return {};
   // Of several, one that is not told of is taken to be as it was asked for.
-  const served = fields.flatMap(([field, word]) => (typeof word === 'string' ? modeOf(word) : modes.find((mode) => mode.field === field)?.name) ?? []);
+  const told = fields.flatMap(([field, word]) => (typeof word === 'string' ? modeOf(word) : modes.find((mode) => mode.field === field)?.name) ?? []);
+  const served = [...told, ...modes.filter(({ untold }) => untold).map(({ name }) => name)];
   if (served.length > 0) return { mode: served.join(' ') };
   return modes.length > 0 ? { mode: usualMode } : {};
 }

@@ -21,7 +21,7 @@ interface Size {
 
 function planned({ outputLimit, candidates = 1, searches = 0, size }: Size = {}): Planned {
   const exchange = routed(cheap);
-  return { ...exchange, call: { ...exchange.call, outputLimit, candidates, searches, size: { textBytes: 100, images: 0, mediaBytes: 0, ...size } } };
+  return { ...exchange, call: { ...exchange.call, outputLimit, candidates, fees: [{ name: 'webSearch', field: 'tools[0].type', most: searches }], size: { textBytes: 100, images: 0, mediaBytes: 0, ...size } } };
 }
 
 function grant(...targets: Target[]): Grant {

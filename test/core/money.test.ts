@@ -45,9 +45,9 @@ describe('the cost of a call', () => {
   });
 
   it('counts what is priced apiece by the piece', () => {
-    const apiece = priceSchema.parse({ input: '0', output: '0', request: '0.001', webSearch: '0.01', container: '0.03', image: '0.2' });
-    expect(formatUsd(costOf({ webSearches: 3, containers: 2, images: 1 }, apiece))).toBe('0.291');
-    expect(formatUsd(worstCost({ input: 0, output: 0, candidates: 1, searches: 3, containers: 2 }, apiece))).toBe('0.291');
+    const apiece = priceSchema.parse({ input: '0', output: '0', request: '0.001', webSearch: '0.01', fileSearch: '0.0025', container: '0.03', image: '0.2' });
+    expect(formatUsd(costOf({ webSearches: 3, fileSearches: 4, containers: 2, images: 1 }, apiece))).toBe('0.301');
+    expect(formatUsd(worstCost({ input: 0, output: 0, candidates: 1, searches: 3, fileSearches: 4, containers: 2 }, apiece))).toBe('0.301');
   });
 
   it('takes the rates of what is served before others for that alone, however long it is', () => {
@@ -59,6 +59,14 @@ describe('the cost of a call', () => {
 
   it('never lets a part be larger than its whole', () => {
     expect(costOf({ input: 10, cacheRead: 1_000_000, output: 0 }, price)).toBe(costOf({ input: 10, cacheRead: 10, output: 0 }, price));
+  });
+
+  it('counts sound that was read from the cache once, at its own rate, that of what is cached, or that of sound', () => {
+    const usage = { input: 300, cacheRead: 180, cacheReadAudio: 150, inputAudio: 200, output: 0 };
+    const rates = { input: '1', output: '0', inputAudio: '100' };
+    const costs = [{ cacheRead: '0.1', cacheReadAudio: '10' }, { cacheRead: '0.1' }, {}].map((cached) => formatUsd(costOf(usage, priceSchema.parse({ ...rates, ...cached }))));
+    // 70 of fresh text and 50 of fresh sound; 30 of text and 150 of sound from the cache.
+    expect(costs).toEqual(['0.006573', '0.005088', '0.0201']);
   });
 
   it.each([
@@ -98,6 +106,25 @@ describe('the worst case', () => {
         const usage = { input, cacheWrite1h: part % (input + 1), output, reasoning: reasoning % (output + 1) };
         return costOf(usage, price) <= worstCost({ input, output, candidates: 1 }, price) + 1n;
       }),
+    );
+  });
+
+  const anyRates = fc.record({ input: rate, output: rate }).chain((base) => fc.record(Object.fromEntries(['cacheRead', 'cacheReadAudio', 'cacheWrite5m', 'cacheWrite1h', 'inputAudio', 'inputImage', 'reasoning', 'outputAudio', 'outputImage'].map((kind) => [kind, rate])), { requiredKeys: [] }).map((parts) => ({ ...base, ...parts })));
+  const anyFees = fc.record({ request: rate, image: rate, webSearch: rate, fileSearch: rate, container: rate }, { requiredKeys: [] });
+  const fullPrice: fc.Arbitrary<Price> = fc.record({ rates: anyRates, fees: anyFees, tiers: fc.array(fc.record({ above: fc.integer({ min: 1, max: 1000 }), rates: anyRates }), { maxLength: 2 }), fast: anyRates }).map(({ rates, fees, tiers, fast }) => ({
+    ...rates, ...fees, tiers: tiers.map(({ above, rates: long }) => ({ above, ...long })), modes: { fast },
+  }));
+  const some = fc.integer({ min: 0, max: 2000 });
+  const parts = fc.record({ cacheRead: some, cacheReadAudio: some, cacheWrite5m: some, cacheWrite1h: some, inputAudio: some, inputImage: some, reasoning: some, outputAudio: some, outputImage: some }, { requiredKeys: [] });
+  const uses = fc.record({ candidates: fc.integer({ min: 1, max: 4 }), searches: fc.nat(9), fileSearches: fc.nat(9), containers: fc.nat(2), images: fc.nat(4) });
+
+  it('holds for whatever a vendor that keeps the limits may say, of any part, at any rates and with any fees', () => {
+    fc.assert(
+      fc.property(fullPrice, some, some, parts, uses, fc.constantFrom(undefined, 'fast', 'usual'), (price, input, output, part, { candidates, searches, fileSearches, containers, images }, mode) => {
+        const usage = { ...part, input, output: output * candidates, webSearches: searches, fileSearches, containers, images: Math.min(images, candidates), ...(mode === undefined ? {} : { mode }) };
+        expect(costOf(usage, price)).toBeLessThanOrEqual(worstCost({ input, output, candidates, searches, fileSearches, containers, mode: mode === 'fast' ? mode : undefined }, price));
+      }),
+      { numRuns: 500 },
     );
   });
 

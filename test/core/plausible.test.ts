@@ -37,6 +37,33 @@ describe('figures that can be true', () => {
   });
 });
 
+describe('running totals', () => {
+  const totals = fc.record({ input: fc.integer({ min: 1, max: 400 }), cached: fc.nat(), outputs: fc.uniqueArray(fc.integer({ min: 1, max: 900 }), { minLength: 1, maxLength: 8 }) });
+
+  it('come to the same sum in any order, told as often as may be, whole or field by field', () => {
+    fc.assert(
+      fc.property(totals, fc.infiniteStream(fc.nat()), ({ input, cached, outputs }, draws) => {
+        const draw = (below: number): number => (draws.next().value ?? 0) % below;
+        const cacheRead = cached % (input + 1);
+        const told = outputs.flatMap((output): Usage[] => (draw(2) === 0 ? [{ input, cacheRead, output }] : [{ input, cacheRead }, { output }]));
+        const order = Array.from({ length: told.length * 2 }, () => told[draw(told.length)] ?? {});
+        const last = { input, cacheRead, output: Math.max(...outputs) };
+        expect(charged([...order, ...told, ...order]).cost).toBe(charged([last]).cost);
+      }),
+    );
+  });
+});
+
+describe('what nobody said the price of', () => {
+  it.each<[kind: string, usage: Usage]>([['sound', { inputAudio: 5 }], ['sound of its own', { outputAudio: 2 }], ['a picture', { outputImage: 2 }], ['a search', { webSearches: 1 }], ['a search of files', { fileSearches: 1 }], ['a container', { containers: 1 }]])('makes a call suspect: %s', (_, usage) => {
+    expect(charged([{ input: 9, output: 4, ...usage }])).toEqual({ usage: { input: 9, output: 4, ...usage }, cost: 17_000n, basis: 'usage', suspect: true });
+  });
+
+  it('is no more than its model is known to take, at the rate of all it takes', () => {
+    expect(charged([{ input: 9, output: 4, inputImage: 5, reasoning: 2 }]).suspect).toBe(false);
+  });
+});
+
 describe('a call that brings in more than its bytes', () => {
   const [turn] = exchange.canonical().turns;
   const asking = (more: Partial<CanonicalRequest>, input: number): boolean => {

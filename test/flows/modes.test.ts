@@ -13,6 +13,7 @@ import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-ve
 import { station } from '../support/station.ts';
 
 const usual = { input: '1', output: '2' };
+const fees = { webSearch: '0.01', container: '0.03' };
 const fast = { input: '10', output: '20' };
 const us = { input: '1.1', output: '2.2' };
 const both = { input: '11', output: '22' };
@@ -26,7 +27,7 @@ let key: string;
 beforeAll(async () => {
   vendor = await startScriptedVendor((response) => void response.writeHead(200, { 'content-type': says.type }).end(says.body));
   const endpoints = { 'chat-completions': `${vendor.origin}/chat`, responses: `${vendor.origin}/responses`, messages: `${vendor.origin}/messages` };
-  const models = [{ price: { ...usual, modes: { fast, us, 'fast us': both } } }, { id: 'house/one-price', price: usual }, { id: 'house/painter', price: { ...usual, modes: { image_generation: fast } } }];
+  const models = [{ price: { ...usual, ...fees, modes: { fast, us, 'fast us': both } } }, { id: 'house/one-price', price: usual }, { id: 'house/painter', price: { ...usual, ...fees, modes: { image_generation: fast } } }];
   const abroad = station({ name: 'w', endpoints: { messages: endpoints.messages }, models: [{ id: 'house/abroad', price: { ...usual, modes: { fast } } }] });
   gateway = await startGateway({ plugins: [bearer(), chatCompletions(), responses(), messages(), station({ name: 'v', endpoints, models }), abroad, preferences(), balance()] });
   ({ store, key } = await openBooks(gateway));
@@ -125,7 +126,7 @@ it('a tool that costs more than what a model has a price for is refused by its n
   expect([refused.status, refused.reserved, refused.told]).toEqual([400, 0n, expect.stringContaining('tools[1].type')]);
   const roomy = await call('responses', { tools: [{ type: 'code_interpreter', container: { type: 'auto', memory_limit: '64g' } }] }, json(response()));
   expect([roomy.status, roomy.told]).toEqual([400, expect.stringContaining('tools[0].container.memory_limit')]);
-  expect((await call('responses', { model: 'house/painter', tools }, json(response()))).charged).toBe(fastCost);
+  for (const tier of [undefined, 'default']) expect((await call('responses', { model: 'house/painter', tools }, json(response(tier)))).charged, tier).toBe(fastCost);
 });
 
 /** Three tokens in and two out, in nano-USD, of what is served in one country alone. */

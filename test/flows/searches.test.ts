@@ -1,7 +1,10 @@
 /** Searches that a vendor makes for a call and charges apart: reserved for before it is sent, in every family's words. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Store } from '../../plugins/meters/balance/store.ts';
+import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
+import { messages } from '../../plugins/protocols/messages/index.ts';
+import { responses } from '../../plugins/protocols/responses/index.ts';
 import { openBooks } from '../support/books.ts';
 import { startGateway } from '../support/gateway.ts';
 import { startScriptedVendor } from '../support/scripted-vendor.ts';
@@ -89,10 +92,105 @@ it('code that a vendor may run is reserved for with a container', async () => {
   expect(more).toBeLessThan(0.0301);
 });
 
+it.each<[told: string, tools: object[], least: number, most: number]>([
+  ['a search of files', [{ type: 'file_search', vector_store_ids: ['vs_1'] }], 10 * 0.0025 + 160_000 * 0.25e-6, 10 * 0.0025 + 160_000 * 0.26e-6],
+  ['a shell in a container', [{ type: 'shell', environment: { type: 'container_auto' } }], 0.03, 0.0301],
+  ['a container that was opened before', [{ type: 'code_interpreter', container: 'cntr_1' }], 0, 0.0001],
+])('%s is reserved for', async (_, tools, least, most) => {
+  const call = calls['responses'];
+  if (!call) throw new Error('no responses');
+  const more = (await reservedFor(call({ tools }))) - (await reservedFor(call({})));
+  expect(more).toBeGreaterThan(least);
+  expect(more).toBeLessThan(most);
+});
+
+const film = 'https://example.com/film';
+it.each<[family: string, fields: object, least: number]>([
+  ['chat-completions', { messages: [{ role: 'user', content: [{ type: 'file', file: { file_id: 'file-1' } }] }] }, 0.099],
+  ['responses', { input: [{ role: 'user', content: [{ type: 'input_file', file_url: `${film}.pdf` }] }] }, 0.099],
+  ['messages', { messages: [{ role: 'user', content: [{ type: 'document', source: { type: 'url', url: `${film}.pdf` } }] }] }, 1.19],
+  ['generate-content', { contents: [{ role: 'user', parts: [{ fileData: { fileUri: film } }] }] }, 1.04],
+])('what a vendor of %s has to fetch may fill the context, and is reserved for', async (family, fields, least) => {
+  const call = calls[family];
+  if (!call) throw new Error(family);
+  const reserved = await reservedFor(call(fields));
+  expect(reserved).toBeGreaterThan(least);
+  expect(reserved).toBeLessThan(least * 1.05);
+});
+
 it('a call without any reserves for none', async () => {
   const tool = { name: 'web_search_of_mine', description: 'Looks.', input_schema: { type: 'object', properties: {} } };
   const plain = calls['messages']?.({});
   const own = calls['messages']?.({ tools: [tool] });
   if (!plain || !own) throw new Error('messages');
   expect((await reservedFor(own)) - (await reservedFor(plain))).toBeLessThan(0.005);
+});
+
+/** A request of a family, at a model that has a price for its tokens alone. */
+const paths: Readonly<Record<string, readonly [path: string, body: object]>> = {
+  'chat-completions': ['/v1/chat/completions', { model: 'house/model', messages: user }],
+  responses: ['/v1/responses', { model: 'house/model', input: 'What is new?' }],
+  messages: ['/alpha/v1/messages', { model: 'house/model', max_tokens: 100, messages: user }],
+  'generate-content': ['/beta/v1beta/models/house/model:generateContent', { contents: [{ role: 'user', parts: [{ text: 'What is new?' }] }] }],
+};
+
+/** A gateway whose vendor answers in chat that it has searched, and how often it was asked. */
+async function openPlain(price: object) {
+  let asked = 0;
+  const reply = { id: 'c', object: 'chat.completion', created: 1, model: 'm', choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }], usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5, server_tool_use_details: { web_search_requests: 2 } } };
+  const vendor = await startScriptedVendor((response) => {
+    asked += 1;
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(reply));
+  });
+  const endpoints = Object.fromEntries(Object.keys(paths).map((family) => [family, vendor.origin]));
+  const gateway = await startGateway({ plugins: [openDoors(), chatCompletions(), responses(), messages(), generateContent(), station({ name: 'plain', endpoints, models: [{ price: { input: '1', output: '2', ...price } }] })] });
+  const ask = async (family: string, fields: object) => {
+    const [path, body] = paths[family] ?? ['', {}];
+    const response = await fetch(gateway.url + path, { method: 'POST', headers: { 'content-type': 'application/json', 'anthropic-version': '2023-06-01' }, body: JSON.stringify({ ...body, ...fields }) });
+    return { status: response.status, told: await response.text() };
+  };
+  return { gateway, ask, asked: () => asked, close: async () => (await gateway.close(), vendor.close()) };
+}
+
+it.each<[family: string, fields: object, named: string]>([
+  ['chat-completions', { web_search_options: {} }, 'web_search_options'],
+  ['chat-completions', { tools: [{ type: 'openrouter:web_search' }] }, 'tools[0].type'],
+  ['chat-completions', { tools: [{ type: 'openrouter:datetime' }, { type: 'openrouter:image_generation' }] }, 'tools[1].type'],
+  ['chat-completions', { tools: [{ type: 'browser_search' }] }, 'tools[0].type'],
+  ['chat-completions', { plugins: [{ id: 'response-healing' }, { id: 'web' }] }, 'plugins[1].id'],
+  ['chat-completions', { plugins: [{ id: 'file-parser', pdf: { engine: 'mistral-ocr' } }] }, 'plugins[0].id'],
+  ['responses', { tools: [{ type: 'web_search' }] }, 'tools[0].type'],
+  ['responses', { tools: [{ type: 'x_search' }] }, 'tools[0].type'],
+  ['responses', { tools: [{ type: 'file_search', vector_store_ids: ['vs_1'] }] }, 'tools[0].type'],
+  ['responses', { tools: [{ type: 'code_interpreter', container: { type: 'auto' } }] }, 'tools[0].type'],
+  ['responses', { tools: [{ type: 'shell', environment: { type: 'container_auto' } }] }, 'tools[0].type'],
+  ['messages', { tools: [{ type: 'web_search_20250305', name: 'web_search' }] }, 'tools[0].type'],
+  ['generate-content', { tools: [{ codeExecution: {} }, { googleSearch: {} }] }, 'tools[1].googleSearch'],
+  ['generate-content', { tools: [{ google_search: {} }] }, 'tools[0].google_search'],
+  ['generate-content', { tools: [{ google_maps: {} }] }, 'tools[0].google_maps'],
+  ['generate-content', { tools: [{ retrieval: { vertexAiSearch: { datastore: 'd' } } }] }, 'tools[0].retrieval'],
+])('what a vendor of %s charges apart is refused by its field where nobody knows for how much: %j', async (family, fields, named) => {
+  const plain = await openPlain({});
+  const refused = await plain.ask(family, fields);
+  expect([refused.status, plain.asked()]).toEqual([400, 0]);
+  expect(refused.told).toContain(named);
+  await plain.close();
+});
+
+it.each<[what: string, price: object, fields: object]>([
+  ['has a price, be it nothing', { webSearch: '0' }, { web_search_options: {} }],
+  ['costs nothing', {}, { plugins: [{ id: 'file-parser', pdf: { engine: 'pdf-text' } }, { id: 'context-compression' }, { id: 'web', enabled: false }], tools: [{ type: 'openrouter:datetime' }] }],
+])('what a vendor does on its own goes on to it where it %s', async (_, price, fields) => {
+  const plain = await openPlain(price);
+  expect((await plain.ask('chat-completions', fields)).status).toBe(200);
+  expect(plain.asked()).toBe(1);
+  await plain.close();
+});
+
+it('a search that nobody asked for, and no price is known of, makes a call suspect', async () => {
+  const plain = await openPlain({});
+  expect((await plain.ask('chat-completions', {})).status).toBe(200);
+  const [end] = await plain.gateway.ended(1);
+  expect(end).toMatchObject({ charge: { cost: 7000n, suspect: true } });
+  await plain.close();
 });

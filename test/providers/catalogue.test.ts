@@ -21,7 +21,7 @@ function modelOf(vendor: string, upstream: string): Model {
 
 /** What a model costs, back in the words of the file. */
 function prices(model: Model): Record<string, string> {
-  const { tiers: _, request: __, webSearch: ___, container: _____, modes: ____, ...rates } = model.price ?? { tiers: [] };
+  const { tiers: _, request: __, webSearch: ___, container: _____, fileSearch: ______, modes: ____, ...rates } = model.price ?? { tiers: [] };
   return Object.fromEntries(Object.entries(rates).flatMap(([name, rate]) => (rate === undefined ? [] : [[name, formatUsd(rate)]])));
 }
 
@@ -85,7 +85,7 @@ describe('what the vendors published', () => {
     ['openai', 'gpt-image-2', { input: '5', output: '30', cacheRead: '1.25', inputImage: '8' }],
     ['openai', 'gpt-image-1.5', { input: '5', output: '10', cacheRead: '1.25', inputImage: '8', outputImage: '32' }],
     ['google', 'gemini-2.5-flash-image', { input: '0.3', output: '2.5', cacheRead: '0.075', outputImage: '30' }],
-    ['google', 'gemini-2.5-flash', { input: '0.3', output: '2.5', cacheRead: '0.03', inputAudio: '1' }],
+    ['google', 'gemini-2.5-flash', { input: '0.3', output: '2.5', cacheRead: '0.03', cacheReadAudio: '0.1', inputAudio: '1' }],
     ['deepseek', 'deepseek-v4-pro', { input: '0.435', output: '0.87', cacheRead: '0.003625' }],
     ['mistral', 'mistral-large-2512', { input: '0.5', output: '1.5' }],
     ['groq', 'openai/gpt-oss-20b', { input: '0.075', output: '0.3', cacheRead: '0.0375' }],

@@ -106,6 +106,17 @@ describe('the end', () => {
     expect(read(created, completed({ usage })).usage).toEqual({ input: 5467, output: 593, webSearches: 3 });
   });
 
+  it('searches of files are counted by the call, and containers that commands were run in', () => {
+    const output = [
+      { type: 'file_search_call', id: 'fs_1', status: 'completed', queries: ['one', 'two'], results: null },
+      { type: 'file_search_call', id: 'fs_2', status: 'completed', queries: ['three'], results: null },
+      { type: 'shell_call', id: 'sh_1', call_id: 'c1', status: 'completed', action: { commands: ['ls'] }, environment: { type: 'container_reference', container_id: 'cntr_new' } },
+      { type: 'shell_call', id: 'sh_2', call_id: 'c2', status: 'completed', action: { commands: ['ls'] }, environment: { type: 'container_reference', container_id: 'cntr_kept' } },
+    ];
+    const tools = [{ type: 'shell', environment: { type: 'container_reference', container_id: 'cntr_kept' } }];
+    expect(read(created, completed({ usage: { input_tokens: 10, output_tokens: 5, total_tokens: 15 }, output, tools })).usage).toEqual({ input: 10, output: 5, fileSearches: 2, containers: 1 });
+  });
+
   it('containers that code was run in are counted, but for one that the request named', () => {
     const ran = (container: string | null): object => ({ type: 'code_interpreter_call', id: `ci_${container}`, status: 'completed', code: '1', container_id: container, outputs: [] });
     const usage = { input_tokens: 10, output_tokens: 5, total_tokens: 15 };

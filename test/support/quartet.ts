@@ -40,6 +40,8 @@ type Facts = Partial<ModelFacts> & { readonly id: string; readonly upstream: str
 
 const seen: ModelFacts['input'] = ['text', 'image', 'audio', 'video', 'pdf'];
 
+/** What the vendors charge for apart from tokens. */
+const fees = { webSearch: '0.01', fileSearch: '0.0025', container: '0.03' };
 const hosted: ('web-search' | 'code-execution')[] = ['web-search', 'code-execution'];
 const chatParameters = ['frequency_penalty', 'logit_bias', 'logprobs', 'presence_penalty', 'seed', 'stop', 'temperature', 'top_logprobs', 'top_p', 'web_search_options'];
 
@@ -55,7 +57,7 @@ const facts: Readonly<Record<Wire, { readonly plain: Facts; readonly thinking: F
   },
   responses: {
     plain: { id: 'openai/responses-plain', upstream: 'gpt-4.1', capabilities: { chatExtras: true, hosted } },
-    drawing: { id: 'openai/responses-drawing', upstream: 'gpt-4.1', price: { input: '1', output: '2', modes: { image_generation: { input: '5', output: '40' } } }, capabilities: { chatExtras: true, hosted } },
+    drawing: { id: 'openai/responses-drawing', upstream: 'gpt-4.1', price: { input: '1', output: '2', ...fees, modes: { image_generation: { input: '5', output: '40' } } }, capabilities: { chatExtras: true, hosted } },
     thinking: { id: 'openai/responses-thinking', upstream: 'gpt-5.6-sol', capabilities: { chatExtras: true, cacheMarks: true, hosted, sampling: false, reasoning: { style: 'effort', efforts: ['none', 'low', 'medium', 'high', 'xhigh', 'max'] } } },
   },
   messages: {
@@ -106,7 +108,7 @@ function houseOf(vendors: QuartetVendors): PluginFactory<z.ZodObject> {
         host.catalog.offer(
           provider,
           Object.values(facts[wire]).map((known) =>
-            checkModel({ name: known.id, description: 'For tests.', created: '2026-01-01', contextLength: 200_000, outputLimit: 16_000, input: seen, output: ['text'], price: { input: '1', output: '2' }, ...known }),
+            checkModel({ name: known.id, description: 'For tests.', created: '2026-01-01', contextLength: 200_000, outputLimit: 16_000, input: seen, output: ['text'], price: { input: '1', output: '2', ...fees }, ...known }),
           ),
         );
       }

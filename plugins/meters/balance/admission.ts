@@ -3,7 +3,7 @@
  * tokeniser never makes more tokens than bytes and counting tokens takes too long; output by its limit. Where
  * the balance is below the worst case, the limit is lowered and not the call refused.
  */
-import { affordableOutput, askedMode, costOf, formatUsd, GatewayError, inputBound, inputEstimate, outputBound, pictureTokens, worstCost, type Grant, type Nano, type Planned, type Principal, type Target, type UseBound } from '../../../core/index.ts';
+import { affordableOutput, askedMode, costOf, formatUsd, GatewayError, inputBound, inputEstimate, outputBound, pictureTokens, worstCost, type ClientCall, type FeeName, type Grant, type Nano, type Planned, type Principal, type Target, type UseBound } from '../../../core/index.ts';
 import { priceRecord } from './prices.ts';
 import type { Quote, Reserved } from './store.ts';
 
@@ -17,20 +17,26 @@ export interface Policy {
 }
 
 /**
- * Searches of the web that are reserved for where the caller states no limit, and the most that are believed of a vendor;
- * and tokens that what each finds is read as: OpenAI's own figure for some models.
+ * Searches that are reserved for where the caller states no limit, and the most that are believed of a vendor; and tokens
+ * that what each finds is read as, of the web and of files: OpenAI's own figures, of twenty passages of 800 tokens.
  */
 const usualSearches = 10;
 const mostSearches = 1000;
 const tokensPerSearch = 8000;
+const tokensPerFileSearch = 16_000;
+
+function mostOf({ fees = [] }: ClientCall, name: FeeName): number {
+  const stated = fees.reduce((sum, fee) => (fee.name === name ? sum + fee.most : sum), 0);
+  return stated === Infinity ? usualSearches : Math.min(Math.max(0, stated), mostSearches);
+}
 
 function boundOf({ call }: Planned, outputLimit: number | undefined, { model }: Target): UseBound {
-  const { searches: stated = 0 } = call;
-  const searches = stated === Infinity ? usualSearches : Math.min(Math.max(0, stated), mostSearches);
+  const [searches, fileSearches, containers] = [mostOf(call, 'webSearch'), mostOf(call, 'fileSearch'), mostOf(call, 'container')];
   const sent = inputBound(call, model);
-  // What is found has to find room beside what was sent.
-  const found = Math.max(0, Math.min(searches * tokensPerSearch, model.contextLength - sent));
-  return { searches, containers: call.runsCode ? 1 : 0, mode: askedMode(call), input: sent + found, output: outputBound(call, model, outputLimit), candidates: call.candidates };
+  const read = call.size.fetched ? Infinity : searches * tokensPerSearch + fileSearches * tokensPerFileSearch;
+  // What is found or fetched has to find room beside what was sent.
+  const found = Math.max(0, Math.min(read, model.contextLength - sent));
+  return { searches, fileSearches, containers, mode: askedMode(call), input: sent + found, output: outputBound(call, model, outputLimit), candidates: call.candidates };
 }
 
 /** A limit below which the call is not worth making: no part of a picture is. */

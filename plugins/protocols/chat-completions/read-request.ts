@@ -2,16 +2,17 @@
  * Reads a client's request: its shape by the wire schema, then what takes two fields to see, then the facts the
  * gateway decides by. The canonical form is made when first asked for, since most calls go on verbatim.
  */
-import { GatewayError, type CanonicalRequest, type ClientCall, type InputSize, type Mode, type Model, type Preferences } from '../../../core/index.ts';
+import { GatewayError, type CanonicalRequest, type ClientCall, type Fee, type InputSize, type Mode, type Model, type Preferences } from '../../../core/index.ts';
 import { base64Length } from '../../shared/data-url.ts';
 import { holdsEnvelope } from '../../shared/envelope.ts';
 import { preferencesOf } from '../../shared/provider-object.ts';
 import { askedModes } from '../../shared/modes.ts';
+import { isObject } from '../../shared/vendor-bag.ts';
 import { badField, checkWire } from '../../shared/wire-check.ts';
 import { decodeRequest, isOwnTool, isSearch, leastLimit } from './decode-request.ts';
 import { lacksThoughts, refusesExtensions, takesThinkingParts } from './reasoning.ts';
 import { takesCallId } from './tool-names.ts';
-import { requestWire, type WireMessage, type WirePart, type WireRequest, type WireToolReference } from './wire.ts';
+import { requestWire, type WireMessage, type WirePart, type WireRequest, type WireTool, type WireToolReference } from './wire.ts';
 
 /** The two names of the output limit, the former one first. */
 export const limitFields = ['max_tokens', 'max_completion_tokens'] as const;
@@ -25,7 +26,7 @@ export class ChatCall implements ClientCall {
   readonly candidates: number;
   readonly usageWanted: boolean;
   readonly size: InputSize;
-  readonly searches: number;
+  readonly fees: readonly Fee[];
   readonly preferences: Preferences;
   readonly carriesState: boolean;
   readonly framing = 'events';
@@ -50,8 +51,8 @@ export class ChatCall implements ClientCall {
     this.soundFormat = wire.audio?.format;
     this.usageWanted = wire.stream_options?.include_usage ?? false;
     this.size = sizeOf(wire.messages, text);
-    this.modes = askedModes({ service_tier: wire.service_tier });
-    this.searches = wire.web_search_options || wire.tools?.some(isSearch) ? Infinity : 0;
+    this.modes = [...askedModes({ service_tier: wire.service_tier }), ...(wire.tools ?? []).flatMap(toolModes), ...pluginModes(wire)];
+    this.fees = feesOf(wire);
     this.preferences = preferencesOf(wire.provider);
     this.carriesState = holdsEnvelope(text);
     this.#extended = wire.messages.some(isExtended);
@@ -71,6 +72,32 @@ export class ChatCall implements ClientCall {
     this.#request ??= decodeRequest(this.#wire, this.#text);
     return this.#request;
   }
+}
+
+function feesOf({ web_search_options: options, tools }: WireRequest): Fee[] {
+  const place = tools?.findIndex(isSearch) ?? -1;
+  if (!options && place < 0) return [];
+  return [{ name: 'webSearch', field: options ? 'web_search_options' : `tools[${place}].type`, most: Infinity }];
+}
+
+/** What a vendor runs itself is charged apart, or is another model; what day it is costs nothing. */
+function toolModes(tool: WireTool, place: number): Mode[] {
+  if (isOwnTool(tool) || isSearch(tool) || tool.type === 'openrouter:datetime') return [];
+  return [{ name: tool.type, field: `tools[${place}].type`, untold: true }];
+}
+
+const freePlugins: ReadonlySet<unknown> = new Set(['response-healing', 'context-compression']);
+const freeEngines: ReadonlySet<unknown> = new Set(['pdf-text', 'cloudflare-ai', 'native']);
+
+/** OpenRouter's plugins: searches by what they find, and reading of documents by their pages, at prices that its list of models does not tell. */
+function pluginModes({ plugins }: WireRequest): Mode[] {
+  const all: unknown[] = Array.isArray(plugins) ? plugins : [];
+  return all.flatMap((plugin, place): Mode[] => {
+    if (!isObject(plugin) || plugin['enabled'] === false || freePlugins.has(plugin['id'])) return [];
+    const { id, pdf } = plugin;
+    if (id === 'file-parser' && isObject(pdf) && freeEngines.has(pdf['engine'])) return [];
+    return [{ name: `plugin ${String(id)}`, field: `plugins[${place}].id`, untold: true }];
+  });
 }
 
 function idsOf(message: WireMessage): readonly string[] {
@@ -140,15 +167,20 @@ function sizeOf(messages: readonly WireMessage[], text: string): InputSize {
   let images = 0;
   let mediaBytes = 0;
   let base64 = 0;
+  let fetched = false;
   for (const message of messages) {
     for (const part of mediaOf(message)) {
       const length = base64Of(part);
       base64 += length;
-      if (part.type === 'image_url') images += 1;
-      else mediaBytes += Math.floor((length * 3) / 4);
+      if (part.type === 'image_url') {
+        images += 1;
+        continue;
+      }
+      fetched ||= length === 0;
+      mediaBytes += Math.floor((length * 3) / 4);
     }
   }
-  return { textBytes: Buffer.byteLength(text) - base64, images, mediaBytes };
+  return { textBytes: Buffer.byteLength(text) - base64, images, mediaBytes, fetched: fetched || undefined };
 }
 
 /** The parts of a message that may be media. */

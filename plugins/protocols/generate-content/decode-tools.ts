@@ -18,8 +18,9 @@ export const groupForm = 'group:';
 
 const searches: ReadonlySet<string> = new Set(['googleSearch', 'googleSearchRetrieval', 'enterpriseWebSearch']);
 
-export function isSearch(tool: Readonly<Record<string, unknown>>): boolean {
-  return searches.values().some((name) => Boolean(tool[name]));
+/** The names of its searches of the web. */
+export function searchesOf(tool: Readonly<Record<string, unknown>>): string[] {
+  return [...searches].filter((name) => tool[name]);
 }
 
 export function decodeTools(tools: WireRequest['tools']): Tool[] | undefined {

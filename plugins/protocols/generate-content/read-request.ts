@@ -2,17 +2,17 @@
  * Reads a client's request: its spelling, its shape by the wire schema, then what takes two fields to see, then the
  * facts the gateway decides by. The canonical form is made when first asked for, since most calls go on verbatim.
  */
-import { GatewayError, type CanonicalRequest, type ClientCall, type InputSize, type Match, type Mode, type Model, type Preferences } from '../../../core/index.ts';
+import { GatewayError, type CanonicalRequest, type ClientCall, type Fee, type InputSize, type Match, type Mode, type Model, type Preferences } from '../../../core/index.ts';
 import { holdsEnvelope } from '../../shared/envelope.ts';
 import { askedModes } from '../../shared/modes.ts';
 import { preferencesOf } from '../../shared/provider-object.ts';
 import { badField, checkWire } from '../../shared/wire-check.ts';
 import { decodeRequest } from './decode-request.ts';
-import { isSearch } from './decode-tools.ts';
+import { searchesOf } from './decode-tools.ts';
 import { checksSignatures } from './encoding.ts';
 import { typeOfUrl } from './media.ts';
 import { readSpelling, toldPath } from './spelling.ts';
-import { countWire, requestWire, type WireContent, type WirePart, type WireRequest } from './wire.ts';
+import { countWire, requestWire, type WireContent, type WirePart, type WireRequest, type WireTool } from './wire.ts';
 
 /** A call that came in this protocol; `instanceof` tells the upstream side that no foreign request was made to fit. */
 export class GenerateCall implements ClientCall {
@@ -24,8 +24,7 @@ export class GenerateCall implements ClientCall {
   /** Every chunk of this wire tells its usage. */
   readonly usageWanted = true;
   readonly size: InputSize;
-  readonly searches: number;
-  readonly runsCode: boolean;
+  readonly fees: readonly Fee[];
   readonly modes: readonly Mode[];
   readonly preferences: Preferences;
   readonly carriesState: boolean;
@@ -51,9 +50,8 @@ export class GenerateCall implements ClientCall {
     this.preferences = preferencesOf(wire.provider);
     this.providerPaths = wire.provider === undefined ? [] : modelPath?.length === 2 ? [['provider'], ['generateContentRequest', 'provider']] : [['provider']];
     this.size = sizeOf(wire, text);
-    this.searches = wire.tools?.some(isSearch) ? Infinity : 0;
-    this.runsCode = wire.tools?.some(({ codeExecution }) => Boolean(codeExecution)) ?? false;
-    this.modes = askedModes({ [toldPath('serviceTier', words)]: wire.serviceTier });
+    this.fees = wire.tools?.flatMap((tool, place) => searchesOf(tool).map((name): Fee => ({ name: 'webSearch', field: toldPath(`tools[${place}].${name}`, words), most: Infinity }))) ?? [];
+    this.modes = [...askedModes({ [toldPath('serviceTier', words)]: wire.serviceTier }), ...(wire.tools ?? []).flatMap((tool, place) => modesOf(tool, place, words))];
     this.carriesState = holdsEnvelope(text);
     this.words = words;
     this.modelPath = modelPath;
@@ -72,6 +70,11 @@ export class GenerateCall implements ClientCall {
     this.#request ??= decodeRequest(this.#wire, { model: this.model, stream: this.stream, text: this.#text, words });
     return this.#request;
   }
+}
+
+/** What an answer is grounded in at a price for each call, which nobody has told; files of Google's keeping cost their tokens alone. */
+function modesOf(tool: WireTool, place: number, words: readonly string[]): Mode[] {
+  return (['googleMaps', 'retrieval'] as const).flatMap((name): Mode[] => (tool[name] ? [{ name, field: toldPath(`tools[${place}].${name}`, words), untold: true }] : []));
 }
 
 /** Of each step only the first call is signed. */
@@ -160,17 +163,19 @@ function sizeOf({ contents, systemInstruction }: WireRequest, text: string): Inp
   let images = 0;
   let mediaBytes = 0;
   let base64 = 0;
+  let fetched = false;
   const add = ({ inlineData, fileData }: Pick<WirePart, 'inlineData' | 'fileData'>): void => {
     const type = inlineData?.mimeType ?? fileData?.mimeType ?? typeOfUrl(fileData?.fileUri ?? '') ?? '';
     const length = inlineData?.data.length ?? 0;
     base64 += length;
-    if (/^image\//i.test(type)) images += 1;
-    else mediaBytes += Math.floor((length * 3) / 4);
+    if (/^image\//i.test(type)) return void (images += 1);
+    fetched ||= Boolean(fileData);
+    mediaBytes += Math.floor((length * 3) / 4);
   };
   const all: readonly Pick<WireContent, 'parts'>[] = systemInstruction ? [...contents, systemInstruction] : contents;
   for (const part of all.flatMap(({ parts }) => parts)) {
     add(part);
     for (const nested of part.functionResponse?.parts ?? []) add(nested);
   }
-  return { textBytes: Buffer.byteLength(text) - base64, images, mediaBytes };
+  return { textBytes: Buffer.byteLength(text) - base64, images, mediaBytes, fetched: fetched || undefined };
 }

@@ -32,6 +32,7 @@ export function decodeUsage(wire: Fields): Usage | undefined {
   const counts = {
     input,
     cacheRead: knownCount(wire['cachedContentTokenCount']),
+    cacheReadAudio: modality(wire['cacheTokensDetails'], 'AUDIO'),
     inputAudio: modality(wire['promptTokensDetails'], 'AUDIO'),
     inputImage: modality(wire['promptTokensDetails'], 'IMAGE'),
     toolPrompt,

@@ -104,6 +104,7 @@ export const requestWire = z.looseObject({ contents: z.array(content).min(1), ..
 /** A request to count: the contents alone, or a whole request inside. */
 export const countWire = z.looseObject({ contents: z.array(content).min(1).nullish(), generateContentRequest: requestWire.nullish(), ...fields });
 
+export type WireTool = z.output<typeof tool>;
 export type WireRequest = z.output<typeof requestWire>;
 export type WireContent = z.output<typeof content>;
 export type WirePart = z.output<typeof part>;

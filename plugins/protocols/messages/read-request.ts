@@ -4,7 +4,7 @@
  * verbatim.
  */
 import { GatewayError } from '../../../core/index.ts';
-import type { CanonicalRequest, ClientCall, ClientHeaders, InputSize, Match, Mode, Preferences } from '../../../core/index.ts';
+import type { CanonicalRequest, ClientCall, ClientHeaders, Fee, InputSize, Match, Mode, Preferences } from '../../../core/index.ts';
 import { holdsEnvelope } from '../../shared/envelope.ts';
 import { preferencesOf } from '../../shared/provider-object.ts';
 import { askedModes } from '../../shared/modes.ts';
@@ -19,8 +19,7 @@ export class MessagesCall implements ClientCall {
   readonly stream: boolean;
   readonly outputLimit: number | undefined;
   readonly size: InputSize;
-  readonly searches: number;
-  readonly runsCode: boolean;
+  readonly fees: readonly Fee[];
   readonly carriesState: boolean;
   readonly candidates = 1;
   /** This wire always tells the usage. */
@@ -47,8 +46,7 @@ export class MessagesCall implements ClientCall {
     this.namesProvider = wire.provider !== undefined;
     this.size = sizeOf(wire, text);
     this.modes = askedModes({ speed: wire['speed'], inference_geo: wire['inference_geo'] });
-    this.searches = wire.tools?.reduce((sum, tool) => sum + searchesOf(tool), 0) ?? 0;
-    this.runsCode = wire.tools?.some(({ type }) => type?.startsWith('code_execution_')) ?? false;
+    this.fees = wire.tools?.flatMap(feesOf) ?? [];
     this.carriesState = holdsEnvelope(text) || hasUnsignedThoughts(wire) || isThoughtlessLoop(wire) || hasBlankAnswers(wire);
     this.#wire = wire;
     this.#text = text;
@@ -183,10 +181,11 @@ function strangeBlock(blocks: readonly (WireBlock | WireResultContent)[], path: 
   return badField(`${path}[${index}].type`, `is "${String(block?.type).slice(0, 60)}"`, blockTypes);
 }
 
-function searchesOf(tool: WireTool): number {
-  if (!isSearch(tool)) return 0;
+/** Code is run for nothing within hours that are an organisation's own. */
+function feesOf(tool: WireTool, place: number): Fee[] {
+  if (!isSearch(tool)) return [];
   const uses: unknown = 'max_uses' in tool ? tool.max_uses : undefined;
-  return typeof uses === 'number' ? uses : Infinity;
+  return [{ name: 'webSearch', field: `tools[${place}].type`, most: typeof uses === 'number' ? uses : Infinity }];
 }
 
 /** Bounds the input from above: media is counted apart from the text it is written in. */
@@ -194,17 +193,19 @@ function sizeOf({ messages }: WireRequest, text: string): InputSize {
   let images = 0;
   let mediaBytes = 0;
   let base64 = 0;
+  let fetched = false;
   const count = (block: WireBlock | WireResultContent): void => {
     if (!isKnownBlock(block)) return;
     for (const inner of insideOf(block)) count(inner);
     if (block.type !== 'image' && block.type !== 'document') return;
     const length = block.source.type === 'base64' ? block.source.data.length : 0;
+    fetched ||= block.type === 'document' && (block.source.type === 'url' || block.source.type === 'file');
     base64 += length;
     if (block.type === 'image') images += 1;
     else mediaBytes += Math.floor((length * 3) / 4);
   };
   for (const { content } of messages) if (typeof content !== 'string') for (const block of content) count(block);
-  return { textBytes: Buffer.byteLength(text) - base64, images, mediaBytes };
+  return { textBytes: Buffer.byteLength(text) - base64, images, mediaBytes, fetched: fetched || undefined };
 }
 
 const nothing: readonly WireResultContent[] = [];

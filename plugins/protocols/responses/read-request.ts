@@ -2,7 +2,7 @@
  * Reads a client's request: its shape by the wire schema, then what takes two fields to see, then the facts the
  * gateway decides by. The canonical form is made when first asked for, since most calls go on verbatim.
  */
-import { GatewayError, type CanonicalRequest, type ClientCall, type InputSize, type Match, type Mode, type Model, type Preferences } from '../../../core/index.ts';
+import { GatewayError, type CanonicalRequest, type ClientCall, type Fee, type FeeName, type InputSize, type Match, type Mode, type Model, type Preferences } from '../../../core/index.ts';
 import { base64Length } from '../../shared/data-url.ts';
 import { holdsEnvelope } from '../../shared/envelope.ts';
 import { preferencesOf } from '../../shared/provider-object.ts';
@@ -38,8 +38,7 @@ export class ResponsesCall implements ClientCall {
   readonly framing = 'events';
   readonly size: InputSize;
   readonly modes: readonly Mode[];
-  readonly searches: number;
-  readonly runsCode: boolean;
+  readonly fees: readonly Fee[];
   readonly preferences: Preferences;
   readonly carriesState: boolean;
   readonly truncates: boolean;
@@ -55,8 +54,7 @@ export class ResponsesCall implements ClientCall {
     this.outputLimit = wire.max_output_tokens ?? undefined;
     this.size = sizeOf(items, text);
     this.modes = [...askedModes({ service_tier: wire.service_tier }), ...(read.tools ?? []).flatMap(modesOf)];
-    this.searches = read.tools?.some(({ tool }) => isSearch(tool)) ? (wire.max_tool_calls ?? Infinity) : 0;
-    this.runsCode = read.tools?.some(({ tool }) => tool.type === interpreter) ?? false;
+    this.fees = feesOf(read);
     this.preferences = preferencesOf(wire.provider);
     this.carriesState = holdsEnvelope(text) || isSealedElsewhere(read) || items.some(isOurThought);
     this.truncates = wire.truncation === 'auto';
@@ -74,12 +72,34 @@ export class ResponsesCall implements ClientCall {
   }
 }
 
+/** The container that a tool has opened, where it says anything of it. */
+function containerOf(tool: ReadTool['tool']): { readonly field: string; readonly said: Fields } | undefined {
+  const [field, said]: [string, unknown] = tool.type === interpreter && 'container' in tool ? ['container', tool.container] : tool.type === 'shell' && 'environment' in tool ? ['environment', tool.environment] : ['', undefined];
+  return isObject(said) ? { field, said } : undefined;
+}
+
+/** What the tools that a vendor runs itself are charged by; a container that is named was opened, and paid for, before. */
+function feeOf({ tool }: ReadTool): FeeName | undefined {
+  const { type } = tool;
+  if (isSearch(tool) || type === 'x_search') return 'webSearch';
+  if (type === 'file_search') return 'fileSearch';
+  if (type === interpreter) return 'container' in tool && typeof tool.container === 'string' ? undefined : 'container';
+  return type === 'shell' && containerOf(tool)?.said['type'] === 'container_auto' ? 'container' : undefined;
+}
+
+function feesOf({ tools, wire }: ReadRequest): Fee[] {
+  return (tools ?? []).flatMap((read, place): Fee[] => {
+    const name = feeOf(read);
+    return name === undefined ? [] : [{ name, field: `tools[${place}].type`, most: name === 'container' ? 1 : (wire.max_tool_calls ?? Infinity) }];
+  });
+}
+
 /** A tool that paints is another model, whose tokens cost several times those of the one that is asked; a container with more memory costs up to 64 times as much. */
 function modesOf({ tool }: ReadTool, place: number): Mode[] {
-  if (tool.type === painter) return [{ name: painter, field: `tools[${place}].type` }];
-  const container = tool.type === interpreter && 'container' in tool ? tool.container : undefined;
-  const memory = isObject(container) ? (container['memory_limit'] ?? usualMemory) : usualMemory;
-  return memory === usualMemory ? [] : [{ name: `${interpreter} ${String(memory)}`, field: `tools[${place}].container.memory_limit` }];
+  if (tool.type === painter) return [{ name: painter, field: `tools[${place}].type`, untold: true }];
+  const container = containerOf(tool);
+  const memory = container?.said['memory_limit'] ?? usualMemory;
+  return container === undefined || memory === usualMemory ? [] : [{ name: `${interpreter} ${String(memory)}`, field: `tools[${place}].${container.field}.memory_limit`, untold: true }];
 }
 
 /** Thoughts of a vendor that seals none, in an item the gateway made: no vendor of this wire knows it. */
@@ -140,6 +160,7 @@ function sizeOf(items: readonly ReadItem[], text: string): InputSize {
   let images = 0;
   let mediaBytes = 0;
   let base64 = 0;
+  let fetched = false;
   for (const read of items) {
     if (read.kind === 'image-call') {
       base64 += read.item.result?.length ?? 0;
@@ -152,11 +173,12 @@ function sizeOf(items: readonly ReadItem[], text: string): InputSize {
       }
       const file = part.type === 'input_file' ? part.file_data : part.type === 'input_audio' ? part.input_audio.data : undefined;
       const length = file ? base64Length(file) : 0;
+      fetched ||= part.type === 'input_file' && length === 0;
       base64 += length;
       mediaBytes += Math.floor((length * 3) / 4);
     }
   }
-  return { textBytes: Buffer.byteLength(text) - base64, images, mediaBytes };
+  return { textBytes: Buffer.byteLength(text) - base64, images, mediaBytes, fetched: fetched || undefined };
 }
 
 function partsOf(read: ReadItem): Exclude<WireContent, string> {

@@ -10,6 +10,10 @@ function inside(wire: Fields, name: string): Fields {
   return isObject(value) ? value : {};
 }
 
+function list(value: unknown): Fields[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}
+
 function outputOf(wire: Fields): number | undefined {
   const output = knownCount(wire['output_tokens']);
   const input = knownCount(wire['input_tokens']);
@@ -19,17 +23,24 @@ function outputOf(wire: Fields): number | undefined {
 
 /** OpenAI charges for searches alone, not for pages that are opened; a response that does not sum them up has an item for each. */
 function searchesIn(output: unknown): number | undefined {
-  const items: unknown[] = Array.isArray(output) ? output : [];
-  const searches = items.filter((item) => isObject(item) && item['type'] === 'web_search_call' && (inside(item, 'action')['type'] ?? 'search') === 'search');
+  const searches = list(output).filter((item) => item['type'] === 'web_search_call' && (inside(item, 'action')['type'] ?? 'search') === 'search');
   return searches.length > 0 ? searches.length : undefined;
 }
 
-/** What code was run in; a container that the request names was opened, and paid for, before. */
+/** What code and commands were run in; a container that the request names was opened, and paid for, before. */
 function containersIn({ output, tools }: Fields): number | undefined {
-  const [items, asked]: unknown[][] = [output, tools].map((list) => (Array.isArray(list) ? list : []));
-  const named = new Set(asked?.map((tool) => (isObject(tool) ? tool['container'] : undefined)));
-  const used = new Set(items?.flatMap((item) => (isObject(item) && item['type'] === 'code_interpreter_call' && item['container_id'] ? [item['container_id']] : [])));
+  const named = new Set(list(tools).map((tool) => tool['container'] ?? inside(tool, 'environment')['container_id']));
+  const used = new Set(list(output).flatMap((item) => {
+    const id = item['type'] === 'code_interpreter_call' ? item['container_id'] : item['type'] === 'shell_call' ? inside(item, 'environment')['container_id'] : undefined;
+    return id ? [id] : [];
+  }));
   return used.difference(named).size || undefined;
+}
+
+/** A search of files is charged by the call, however many questions it asks; xAI sums them up. */
+function fileSearchesOf({ output }: Fields, usage: Fields): number | undefined {
+  const summed = knownCount(inside(usage, 'server_side_tool_usage_details')['file_search_calls']);
+  return (summed ?? list(output).filter(({ type }) => type === 'file_search_call').length) || undefined;
 }
 
 /** OpenAI sums them up apart from the tokens, xAI with them, and its searches of X, which cost the same, beside them. */
@@ -51,6 +62,7 @@ export function decodeUsage(response: Fields): Usage | undefined {
     output: outputOf(wire),
     reasoning: knownCount(inside(wire, 'output_tokens_details')['reasoning_tokens']),
     webSearches: searchesOf(response, wire),
+    fileSearches: fileSearchesOf(response, wire),
     containers: containersIn(response),
   };
   const known = Object.entries(counts).filter(([, count]) => count !== undefined);
