@@ -50,9 +50,11 @@ const media = [['inputAudio', 'input', 'audio'], ['outputAudio', 'output', 'audi
 function isUnpriced(told: Usage, { attempt: { target: { model, price } } }: Routed): boolean {
   if (model.free) return false;
   const { mode = usualMode } = told;
-  if (mode !== usualMode && !ratesIn(price, mode)) return true;
+  const served = ratesIn(price, mode);
+  if (mode !== usualMode && !served) return true;
   if (feeCounts.some(([name, counted]) => told[counted] && price[name] === undefined)) return true;
-  return media.some(([part, side, kind]) => told[part] && price[part] === undefined && !model[side].includes(kind));
+  // Rates of a way to be served are for all that it gives.
+  return !served && media.some(([part, side, kind]) => told[part] && price[part] === undefined && !model[side].includes(kind));
 }
 
 /** What a call that still runs would be charged if it broke off now. */

@@ -129,6 +129,13 @@ it('a tool that costs more than what a model has a price for is refused by its n
   for (const tier of [undefined, 'default']) expect((await call('responses', { model: 'house/painter', tools }, json(response(tier)))).charged, tier).toBe(fastCost);
 });
 
+it('a tool that paints is charged for what it tells of itself beside the model', async () => {
+  const painted = { ...response('default'), tool_usage: { image_gen: { input_tokens: 7, output_tokens: 100, total_tokens: 107 } } };
+  const tools = [{ type: 'image_generation' }];
+  // Ten tokens in, and a hundred and two out, at ten and twenty USD a million.
+  expect(await call('responses', { model: 'house/painter', max_output_tokens: 200, tools }, json(painted))).toMatchObject({ status: 200, charged: 100_000n + 2_040_000n, suspect: false });
+});
+
 /** Three tokens in and two out, in nano-USD, of what is served in one country alone. */
 const [localCost, fastLocalCost] = [7700n, 77_000n];
 

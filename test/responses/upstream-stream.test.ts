@@ -106,6 +106,14 @@ describe('the end', () => {
     expect(read(created, completed({ usage })).usage).toEqual({ input: 5467, output: 593, webSearches: 3 });
   });
 
+  it('what a tool that paints used is counted with what the model did, which leaves it out', () => {
+    const tool_usage = { image_gen: { input_tokens: 30, input_tokens_details: { image_tokens: 20, text_tokens: 10 }, output_tokens: 196, output_tokens_details: { image_tokens: 196, text_tokens: 0 }, total_tokens: 226 }, web_search: { num_requests: 0 } };
+    const usage = { input_tokens: 1633, input_tokens_details: { cached_tokens: 5 }, output_tokens: 43, total_tokens: 1676 };
+    expect(read(created, completed({ usage, tool_usage, output: [] })).usage).toEqual({ input: 1663, cacheRead: 5, inputImage: 20, output: 239, outputImage: 196, webSearches: 0 });
+    const none = { image_gen: { input_tokens: 0, input_tokens_details: { image_tokens: 0, text_tokens: 0 }, output_tokens: 0, total_tokens: 0 } };
+    expect(read(created, completed({ usage, tool_usage: none, output: [] })).usage).toEqual({ input: 1633, cacheRead: 5, output: 43 });
+  });
+
   it('searches of files are counted by the call, and containers that commands were run in', () => {
     const output = [
       { type: 'file_search_call', id: 'fs_1', status: 'completed', queries: ['one', 'two'], results: null },

@@ -51,15 +51,35 @@ function searchesOf(response: Fields, usage: Fields): number | undefined {
   return summed === undefined && own === 0 ? searchesIn(response['output']) : (summed ?? 0) + own;
 }
 
+function sum(first: number | undefined, second: number | undefined): number | undefined {
+  return second ? (first ?? 0) + second : first;
+}
+
+/** What the tool that paints used, which is another model and tells its tokens beside those of the one that was asked. */
+function paintedIn(response: Fields): Usage {
+  const wire = inside(inside(response, 'tool_usage'), 'image_gen');
+  const output = knownCount(wire['output_tokens']);
+  return {
+    input: knownCount(wire['input_tokens']),
+    cacheRead: knownCount(wire['cached_tokens']),
+    inputImage: knownCount(inside(wire, 'input_tokens_details')['image_tokens']) || undefined,
+    output,
+    outputImage: (knownCount(inside(wire, 'output_tokens_details')['image_tokens']) ?? output) || undefined,
+  };
+}
+
 /** Passed a response; undefined where none of its counts is known. */
 export function decodeUsage(response: Fields): Usage | undefined {
   const wire = inside(response, 'usage');
   const input = inside(wire, 'input_tokens_details');
+  const painted = paintedIn(response);
   const counts = {
-    input: knownCount(wire['input_tokens']),
-    cacheRead: knownCount(input['cached_tokens']),
+    input: sum(knownCount(wire['input_tokens']), painted.input),
+    cacheRead: sum(knownCount(input['cached_tokens']), painted.cacheRead),
     cacheWrite5m: knownCount(input['cache_write_tokens']),
-    output: outputOf(wire),
+    inputImage: painted.inputImage,
+    output: sum(outputOf(wire), painted.output),
+    outputImage: painted.outputImage,
     reasoning: knownCount(inside(wire, 'output_tokens_details')['reasoning_tokens']),
     webSearches: searchesOf(response, wire),
     fileSearches: fileSearchesOf(response, wire),
