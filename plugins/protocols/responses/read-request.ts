@@ -72,19 +72,26 @@ export class ResponsesCall implements ClientCall {
   }
 }
 
-/** The container that a tool has opened, where it says anything of it. */
-function containerOf(tool: ReadTool['tool']): { readonly field: string; readonly said: Fields } | undefined {
-  const [field, said]: [string, unknown] = tool.type === interpreter && 'container' in tool ? ['container', tool.container] : tool.type === 'shell' && 'environment' in tool ? ['environment', tool.environment] : ['', undefined];
-  return isObject(said) ? { field, said } : undefined;
+/** Where a tool says what its code, or its commands, are to be run in. */
+const containerFields: ReadonlyMap<unknown, string> = new Map([[interpreter, 'container'], ['shell', 'environment']]);
+
+/** What a tool says of the container that is opened for it, and in which field. */
+function containerOf({ kind, tool }: ReadTool): { readonly field: string; readonly said: Fields } | undefined {
+  if (kind !== 'hosted') return undefined;
+  const field = containerFields.get(tool['type']);
+  const said: unknown = field === undefined ? undefined : tool[field];
+  return field !== undefined && isObject(said) ? { field, said } : undefined;
 }
 
 /** What the tools that a vendor runs itself are charged by; a container that is named was opened, and paid for, before. */
-function feeOf({ tool }: ReadTool): FeeName | undefined {
+function feeOf(read: ReadTool): FeeName | undefined {
+  const { kind, tool } = read;
+  if (kind !== 'hosted') return undefined;
   const { type } = tool;
   if (isSearch(tool) || type === 'x_search') return 'webSearch';
   if (type === 'file_search') return 'fileSearch';
-  if (type === interpreter) return 'container' in tool && typeof tool.container === 'string' ? undefined : 'container';
-  return type === 'shell' && containerOf(tool)?.said['type'] === 'container_auto' ? 'container' : undefined;
+  if (type === interpreter) return typeof tool['container'] === 'string' ? undefined : 'container';
+  return type === 'shell' && containerOf(read)?.said['type'] === 'container_auto' ? 'container' : undefined;
 }
 
 function feesOf({ tools, wire }: ReadRequest): Fee[] {
@@ -95,9 +102,9 @@ function feesOf({ tools, wire }: ReadRequest): Fee[] {
 }
 
 /** A tool that paints is another model, whose tokens cost several times those of the one that is asked; a container with more memory costs up to 64 times as much. */
-function modesOf({ tool }: ReadTool, place: number): Mode[] {
-  if (tool.type === painter) return [{ name: painter, field: `tools[${place}].type`, untold: true }];
-  const container = containerOf(tool);
+function modesOf(read: ReadTool, place: number): Mode[] {
+  if (read.tool.type === painter) return [{ name: painter, field: `tools[${place}].type`, untold: true }];
+  const container = containerOf(read);
   const memory = container?.said['memory_limit'] ?? usualMemory;
   return container === undefined || memory === usualMemory ? [] : [{ name: `${interpreter} ${String(memory)}`, field: `tools[${place}].${container.field}.memory_limit`, untold: true }];
 }
