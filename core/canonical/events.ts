@@ -34,6 +34,8 @@ export const eventSchema = z.discriminatedUnion('type', [
     id: z.string().optional(),
     name: z.string().optional(),
     custom: z.boolean().optional(),
+    /** Of a tool call: what seals it, where that is known so early. Its end tells it in any case. */
+    opaque: z.array(opaqueSchema).optional(),
     mediaType: z.string().optional(),
     ...bag,
   }),

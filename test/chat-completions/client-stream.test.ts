@@ -105,9 +105,19 @@ describe('a stream of chunks', () => {
     expect([first, second]).toMatchObject([{ reasoning_details: [{ index: 0 }] }, { reasoning_details: [{ index: 1 }] }]);
   });
 
-  it('hangs a vendor seal on the tool call it belongs to', () => {
+  describe('hangs a vendor seal on the tool call it belongs to', () => {
     const opaque = [{ vendor: 'google', kind: 'signature', value: 'c2VhbA==' }];
-    expect(deltas([start, ...block(0, 'tool-call', ['{}'], { id: 'c', name: 'f' }, { opaque }), stop, end])[3]).toEqual({ tool_calls: [{ index: 0, extra_content: { google: { thought_signature: seal({ vendor: 'google', kind: 'signature', value: 'c2VhbA==' }) } } }] });
+    const sealed = { extra_content: { google: { thought_signature: seal({ vendor: 'google', kind: 'signature', value: 'c2VhbA==' }) } } };
+    const sealedCall = (facts: object): unknown[] => deltas([start, ...block(0, 'tool-call', ['{}'], { id: 'c', name: 'f', ...facts }, { opaque }), stop, end]).slice(1, -1);
+
+    it('where its name is, since some clients look for it there alone', () => {
+      expect(sealedCall({ opaque })).toEqual([{ tool_calls: [{ index: 0, id: 'c', type: 'function', function: { name: 'f', arguments: '' }, ...sealed }] }, { tool_calls: [{ index: 0, function: { arguments: '{}' } }] }]);
+    });
+
+    it('behind it where it was not known before, in a piece that is one of a call', () => {
+      expect(sealedCall({})[2]).toEqual({ tool_calls: [{ index: 0, function: { arguments: '' }, ...sealed }] });
+      expect(sealedCall({ custom: true })[2]).toEqual({ tool_calls: [{ index: 0, custom: { input: '' }, ...sealed }] });
+    });
   });
 
   it('shows pictures whole, and nothing of what a vendor ran itself', () => {

@@ -119,8 +119,10 @@ describe('calls', () => {
   });
 
   it('are sealed where Google put its signature, or an envelope of ours', () => {
-    const { calls = [] } = said([chunk([{ functionCall: { name: 'f' }, thoughtSignature: 'AA_-' }], { finishReason: 'STOP' })]).candidates[0] ?? {};
-    expect(calls[0]?.sealed).toEqual([{ vendor: 'google', kind: 'signature', value: 'AA/+' }]);
+    const chunks = [chunk([{ functionCall: { name: 'f' }, thoughtSignature: 'AA_-' }], { finishReason: 'STOP' })];
+    const sealed = [{ vendor: 'google', kind: 'signature', value: 'AA/+' }];
+    expect(said(chunks).candidates[0]?.calls[0]?.sealed).toEqual(sealed);
+    expect(decode(chunks).find(({ type }) => type === 'block-start'), 'told as early as it is known').toMatchObject({ kind: 'tool-call', opaque: sealed });
   });
 });
 

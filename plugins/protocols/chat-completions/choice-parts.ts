@@ -97,9 +97,9 @@ export class ChoiceParts {
     if (start.kind === 'server-tool' || start.kind === 'code') this.#context.lost?.(start.kind, 'chat-completions does not show what a vendor ran itself');
     if (start.kind !== 'tool-call') return undefined;
     candidate.calls += 1;
-    const { id = makeCallId(this.#context.id, start.candidate, call), name = '', custom } = start;
+    const { id = makeCallId(this.#context.id, start.candidate, call), name = '', custom, opaque = [] } = start;
     const called = custom ? { type: 'custom', custom: { name, input: '' } } : { type: 'function', function: { name, arguments: '' } };
-    return { candidate: start.candidate, delta: { tool_calls: [{ index: call, id, ...called }] } };
+    return { candidate: start.candidate, delta: { tool_calls: [{ index: call, id, ...called, ...signatures(opaque) }] } };
   }
 
   /** What a sound is called; one of another vendor has none of what clients expect beside its data. */
@@ -122,8 +122,7 @@ export class ChoiceParts {
         block.said.add(text);
         return { candidate: index, delta: { reasoning_content: text } };
       case 'tool-call': {
-        const said = block.start.custom ? { custom: { input: text } } : { function: { arguments: text } };
-        return { candidate: index, delta: { tool_calls: [{ index: block.call, ...said }] } };
+        return { candidate: index, delta: { tool_calls: [callPiece(block, text)] } };
       }
       case 'audio':
         return { candidate: index, delta: { audio: { ...bag.fields({ vendor }), ...(text === '' ? {} : { data: text }) } } };
@@ -163,7 +162,7 @@ export class ChoiceParts {
   #end({ candidate: index, block: number, opaque = [] }: Event<'block-end'>): ChoicePart | undefined {
     const block = this.#blocks.get(number);
     if (!block) return undefined;
-    const { start, said, call, cited } = block;
+    const { start, said, cited } = block;
     block.over = true;
     const annotations = this.#written(cited, index, block);
     const citing = annotations.length > 0 ? { annotations } : undefined;
@@ -172,7 +171,10 @@ export class ChoiceParts {
       return { candidate: index, delta: { images: [{ type: 'image_url', image_url: { url }, ...signatures(opaque) }] } };
     }
     if (opaque.length === 0) return citing && { candidate: index, delta: citing };
-    if (start.kind === 'tool-call') return { candidate: index, delta: { tool_calls: [{ index: call, ...signatures(opaque) }] } };
+    if (start.kind === 'tool-call') {
+      const late = opaque.slice(start.opaque?.length ?? 0);
+      return late.length > 0 ? { candidate: index, delta: { tool_calls: [{ ...callPiece(block, ''), ...signatures(late) }] } } : undefined;
+    }
     if (start.kind !== 'reasoning' && start.kind !== 'text') {
       this.#context.lost?.(`${start.kind}.opaque`, 'chat-completions has no place for what seals it');
       return undefined;
@@ -195,6 +197,11 @@ export class ChoiceParts {
       ...(isApproximated(reason.unified) ? { native: reason.raw } : {}),
     };
   }
+}
+
+/** A piece of a call: clients that check chunks take none without the object of its kind, though there is nothing in it. */
+function callPiece({ start, call }: OpenBlock, text: string): Fields {
+  return { index: call, ...(start.custom ? { custom: { input: text } } : { function: { arguments: text } }) };
 }
 
 /** What seals a call or a picture, in the slot Google's chat layer has for it. */

@@ -113,7 +113,8 @@ export class ToolCalls {
       call.disguised = !call.custom && (tool?.custom ?? false);
       const custom = call.custom || call.disguised ? { custom: true } : {};
       const id = call.id || makeCallId(reply(), candidate, call.ordinal);
-      emit({ type: 'block-start', candidate, block: call.block, kind: 'tool-call', id, name: tool?.name ?? call.name, ...custom });
+      const sealed = call.opaque.length > 0 ? { opaque: [...call.opaque] } : {};
+      emit({ type: 'block-start', candidate, block: call.block, kind: 'tool-call', id, name: tool?.name ?? call.name, ...custom, ...sealed });
     }
     if (!call.disguised && call.text.length > call.told) {
       emit({ type: 'block-delta', candidate, block: call.block, text: call.told === 0 ? call.text : call.text.slice(call.told) });

@@ -72,8 +72,9 @@ export class FunctionCalls {
     const json = args === undefined ? pieces.toString() : JSON.stringify(args);
     const block = nextBlock();
     const made = id || makeCallId(reply(), candidate, this.#count, name, json);
-    emit({ type: 'block-start', candidate, block, kind: 'tool-call', id: made, name: asked?.name ?? name, ...(asked?.custom ? { custom: true } : {}) });
+    const sealed = opaque.length > 0 ? { opaque } : {};
+    emit({ type: 'block-start', candidate, block, kind: 'tool-call', id: made, name: asked?.name ?? name, ...(asked?.custom ? { custom: true } : {}), ...sealed });
     emit({ type: 'block-delta', candidate, block, text: asked?.custom ? unwrapInput(json) : json });
-    emit({ type: 'block-end', candidate, block, ...(opaque.length > 0 ? { opaque } : {}) });
+    emit({ type: 'block-end', candidate, block, ...sealed });
   }
 }
