@@ -249,6 +249,7 @@ const fitted: [asked: Partial<CanonicalRequest>, model: Model, sent: Record<stri
   [{ temperature: 0.5, topP: 0.1, frequencyPenalty: 1, presencePenalty: 1, logprobs: { top: 2 }, seed: 3 }, modelWith({ capabilities: { sampling: false } }), { seed: 3 }, ['temperature', 'topP', 'frequencyPenalty', 'presencePenalty', 'logprobs', 'logprobs.top']],
   [{ stop: ['x'], seed: 1, temperature: 1 }, modelWith({ supportedParameters: ['temperature', 'tools'] }), { temperature: 1 }, ['seed']],
   [{ stop: ['a', 'b', 'c', 'd', 'e'] }, modelWith(), { stop: ['a', 'b', 'c', 'd'] }, []],
+  [{ stop: [] }, modelWith(), {}, []],
   [{ reasoning: { budget: 2000 } }, modelWith(), { reasoning_effort: 'low' }, ['reasoning.budget']],
   [{ reasoning: { effort: 'xhigh' } }, modelWith({ capabilities: { reasoning: { style: 'effort', efforts: ['low', 'medium', 'high'] } } }), { reasoning_effort: 'high' }, ['reasoning.effort']],
   [{ reasoning: { effort: 'minimal' } }, modelWith({ capabilities: { reasoning: { style: 'effort', efforts: ['max', 'low', 'high'] } } }), { reasoning_effort: 'low' }, ['reasoning.effort']],

@@ -43,7 +43,7 @@ export function encodeRequest(request: CanonicalRequest, model: Model, outputLim
     n: request.candidates,
     ...encodeTools(request, model, encoding),
     ...encodeSampling(request, model, encoding),
-    stop: encodeStop(request, sent),
+    stop: encodeStop(request, sent, encoding),
     ...encodeReasoning(request, model, encoding),
     response_format: encodeFormat(request, model, encoding),
     ...encodeModalities(request, model, encoding),
@@ -111,8 +111,9 @@ function splitStops({ stop = [] }: CanonicalRequest, model: Model): { readonly s
   return { sent: stop.slice(0, taken), watched: stop.slice(taken) };
 }
 
-function encodeStop(request: CanonicalRequest, sent: readonly string[]): string | readonly string[] | undefined {
-  if (sent.length === 0) return request.stop?.length === 0 ? [] : undefined;
+/** OpenAI refuses an empty list, and models that reason refuse any: only what was said in this protocol is said again. */
+function encodeStop(request: CanonicalRequest, sent: readonly string[], { own }: Encoding): string | readonly string[] | undefined {
+  if (sent.length === 0) return own && request.stop?.length === 0 ? [] : undefined;
   return bag.form(request).includes('stop-string') && sent.length === 1 ? sent[0] : sent;
 }
 
