@@ -101,6 +101,21 @@ describe('ids of calls in a chat', () => {
   });
 });
 
+describe('the name of a tool beside its result, in a chat', () => {
+  const body = {
+    model: 'a/b', tools,
+    messages: [{ role: 'user', content: 'Look.' }, { role: 'assistant', content: null, tool_calls: [call] }, { role: 'tool', tool_call_id: 'call_1', name: 'look', content: 'Seen.' }],
+  };
+
+  it.each(['responses', 'messages', 'generate-content'] as const)('is no loss to %s, which has it by the call', (wire) => {
+    expect(families[wire].protocol.upstream.encodeRequest(readCall('chat-completions', body).decode(), families[wire].model, undefined).losses).toEqual([]);
+  });
+
+  it('stays where it stood on its own wire', () => {
+    expect(JSON.parse(sent('chat-completions', body)).messages).toEqual(body.messages);
+  });
+});
+
 describe('pictures a model made, in a chat', () => {
   const png = 'iVBORw0KGgo=';
   const sealed = { google: { thought_signature: 'c2VhbA==' } };

@@ -37,8 +37,9 @@ function decodeMessage(message: WireMessage, index: number, formerCalls: Readonl
   const name = message.name ?? undefined;
   if (message.role === 'tool') {
     const parts = content.filter((block) => block.type === 'text' || block.type === 'media');
-    const result: Block = { type: 'tool-result', callId: message.tool_call_id, content: parts, at };
-    return { role: 'tool', blocks: [result], name, ...bag.keep(leftover(message, toolFields), formOf(message.content)) };
+    // Some clients say again what the call was named: no name of a participant, which other wires would have to lose.
+    const result: Block = { type: 'tool-result', callId: message.tool_call_id, name, content: parts, at };
+    return { role: 'tool', blocks: [result], ...bag.keep(leftover(message, toolFields), formOf(message.content)) };
   }
   return { role: message.role, blocks: content, name, ...bag.keep(leftover(message, contentFields), formOf(message.content)) };
 }
