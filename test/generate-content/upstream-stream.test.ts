@@ -143,7 +143,7 @@ describe('figures', () => {
     [{ promptTokenCount: 10, candidatesTokenCount: 2, totalTokenCount: 20 }, { input: 10, output: 10 }],
     [{ promptTokenCount: 300, promptTokensDetails: [{ modality: 'TEXT', tokenCount: 100 }, { modality: 'AUDIO', tokenCount: 200 }], cachedContentTokenCount: 180, cacheTokensDetails: [{ modality: 'AUDIO', tokenCount: 150 }, { modality: 'TEXT', tokenCount: 30 }], candidatesTokenCount: 2, totalTokenCount: 302 }, { input: 300, cacheRead: 180, cacheReadAudio: 150, inputAudio: 200, output: 2 }],
     [{ promptTokenCount: 3520, cachedContentTokenCount: 3512, candidatesTokenCount: 2, totalTokenCount: 3522 }, { input: 3520, cacheRead: 3512, output: 2 }],
-    [{ promptTokenCount: 5, candidatesTokenCount: 1290, totalTokenCount: 1295, candidatesTokensDetails: [{ modality: 'IMAGE', tokenCount: 1290 }], promptTokensDetails: [{ modality: 'AUDIO', tokenCount: 3 }] }, { input: 5, inputAudio: 3, output: 1290, outputImage: 1290 }],
+    [{ promptTokenCount: 5, candidatesTokenCount: 1290, totalTokenCount: 1295, candidatesTokensDetails: [{ modality: 'IMAGE', tokenCount: 1290 }], promptTokensDetails: [{ modality: 'AUDIO', tokenCount: 3 }] }, { input: 5, cacheRead: 0, inputAudio: 3, output: 1290, reasoning: 0, outputImage: 1290 }],
     [{ promptTokenCount: -1, candidatesTokenCount: '5', totalTokenCount: 1.5 }, {}],
   ])('%j', (usageMetadata, usage) => {
     expect(said([{ ...chunk([{ text: 'x' }], { finishReason: 'STOP' }), usageMetadata }]).usage).toEqual(usage);

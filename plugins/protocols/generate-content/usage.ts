@@ -25,21 +25,28 @@ function outputOf(wire: Fields, prompt: number | undefined): number | undefined 
 /** The counts as such; what else a vendor says of them, as which media they are of, is kept as it stands. */
 export const counters: ReadonlySet<string> = new Set(['promptTokenCount', 'cachedContentTokenCount', 'candidatesTokenCount', 'toolUsePromptTokenCount', 'thoughtsTokenCount', 'totalTokenCount']);
 
+/** A count that is not written is none beside the media it would be told with: clients want the one with the other. */
+function countBeside(media: readonly (number | undefined)[], count: unknown): number | undefined {
+  return knownCount(count) ?? (media.some((known) => known !== undefined) ? 0 : undefined);
+}
+
 /** Undefined where nothing in it is a count. */
 export function decodeUsage(wire: Fields): Usage | undefined {
   const toolPrompt = knownCount(wire['toolUsePromptTokenCount']);
   const input = sum(knownCount(wire['promptTokenCount']), toolPrompt);
+  const [inputAudio, inputImage] = ['AUDIO', 'IMAGE'].map((name) => modality(wire['promptTokensDetails'], name));
+  const [outputAudio, outputImage] = ['AUDIO', 'IMAGE'].map((name) => modality(wire['candidatesTokensDetails'], name));
   const counts = {
     input,
-    cacheRead: knownCount(wire['cachedContentTokenCount']),
+    cacheRead: countBeside([inputAudio, inputImage], wire['cachedContentTokenCount']),
     cacheReadAudio: modality(wire['cacheTokensDetails'], 'AUDIO'),
-    inputAudio: modality(wire['promptTokensDetails'], 'AUDIO'),
-    inputImage: modality(wire['promptTokensDetails'], 'IMAGE'),
+    inputAudio,
+    inputImage,
     toolPrompt,
     output: outputOf(wire, input),
-    reasoning: knownCount(wire['thoughtsTokenCount']),
-    outputAudio: modality(wire['candidatesTokensDetails'], 'AUDIO'),
-    outputImage: modality(wire['candidatesTokensDetails'], 'IMAGE'),
+    reasoning: countBeside([outputAudio, outputImage], wire['thoughtsTokenCount']),
+    outputAudio,
+    outputImage,
   };
   const known = Object.entries(counts).filter(([, count]) => count !== undefined);
   return known.length > 0 ? Object.fromEntries(known) : undefined;
