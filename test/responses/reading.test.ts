@@ -108,6 +108,10 @@ describe('a wrong field is refused by its name', () => {
     expect([error.code, error.details.param]).toEqual(['unsupported_parameter', param]);
     expect(error.message).toMatch(/stateless/);
   });
+
+  it('an item by its id is refused with the setting that makes SDKs send the item', () => {
+    expect(refusal(() => callWith(item({ type: 'item_reference', id: 'msg_1' }))).message).toContain('"store: false"');
+  });
 });
 
 describe('an assistant\'s message in the input', () => {

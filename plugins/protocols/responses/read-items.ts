@@ -49,7 +49,7 @@ function readItem(value: unknown, at: string, assistantItems: AssistantItems): R
       return item.result ? { kind: 'image-call', item } : { kind: 'other', item };
     }
     case 'item_reference':
-      throw new GatewayError('unsupported_parameter', `"${at}" refers to an item that is kept elsewhere, and the gateway is stateless: send the item itself.`, { param: at });
+      throw new GatewayError('unsupported_parameter', `"${at}" refers to an item that is kept elsewhere, and the gateway is stateless: send the item itself, as SDKs do that are told "store: false".`, { param: at });
     default:
       return { kind: 'other', item: given };
   }
