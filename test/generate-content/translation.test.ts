@@ -393,10 +393,42 @@ describe('tools', () => {
     expect(lost).toEqual(['tools[0].schema']);
   });
 
+  /** What is said of the arguments of a tool with this schema. */
+  const parametersOf = (schema: Record<string, unknown>): unknown => {
+    const { tools } = encode({ tools: [{ type: 'function', name: 'f', schema }] }).body;
+    const [tool]: unknown[] = Array.isArray(tools) ? tools : [];
+    const [declared]: unknown[] = isObject(tool) && Array.isArray(tool['functionDeclarations']) ? tool['functionDeclarations'] : [];
+    return isObject(declared) ? declared['parametersJsonSchema'] : undefined;
+  };
+
+  it('that refer to themselves as a whole, or by a path, refer to a definition: Gemini takes no other reference', () => {
+    const folder = { type: 'object', properties: { name: { type: 'string' }, inner: { type: 'array', items: { $ref: '#' } } } };
+    const named = { type: 'object', properties: { name: { type: 'string' }, inner: { type: 'array', items: { $ref: '#/$defs/self' } } } };
+    expect(parametersOf(folder)).toEqual({ ...named, $defs: { self: named } });
+    const byPath = { type: 'object', properties: { top: { type: 'object', properties: { next: { $ref: '#/properties/top' } } } } };
+    const top = { type: 'object', properties: { next: { $ref: '#/$defs/top' } } };
+    expect(parametersOf(byPath)).toEqual({ type: 'object', properties: { top: { type: 'object', properties: { next: top } } }, $defs: { top } });
+  });
+
+  it('have nothing beside the references in their definitions either', () => {
+    const $defs = { 'a/node': { $ref: '#/$defs/node' }, node: { type: 'object', properties: { next: { $ref: '#/$defs/node', description: 'The next.' }, all: { $ref: '#' } } } };
+    const node = { type: 'object', properties: { next: { $ref: '#/$defs/node' }, all: { $ref: '#/$defs/self' } } };
+    expect(parametersOf({ $defs, type: 'object', properties: { root: { $ref: '#/$defs/a~1node' } } })).toMatchObject({ properties: { root: node }, $defs: { node, self: { type: 'object', properties: { root: expect.anything() } } } });
+  });
+
   it('that would grow without end are not written out', () => {
     const $defs = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`d${index}`, { type: 'object', properties: { a: { $ref: `#/$defs/d${index + 1}` }, b: { $ref: `#/$defs/d${index + 1}` } } }]));
     const { body } = encode({ tools: [{ type: 'function', name: 'f', schema: { $defs: { ...$defs, d40: {} }, type: 'object', properties: { x: { $ref: '#/$defs/d0' } } } }] });
     expect(JSON.stringify(body).length).toBeLessThan(2_000_000);
+  });
+
+  it('that lead from one to the next for long are told in definitions', () => {
+    const $defs = Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`d${index}`, { properties: { next: { $ref: `#/$defs/d${index + 1}` } } }]));
+    const told = JSON.stringify(parametersOf({ $defs: { ...$defs, d20000: { enum: ['the end'] } }, properties: { first: { $ref: '#/$defs/d0' } } }));
+    expect(told.match(/the end/g)).toHaveLength(1);
+    const references = new Set(told.match(/(?<=#\/\$defs\/)\w+/g));
+    expect(references.size).toBeGreaterThan(100);
+    for (const name of references) expect(told).toContain(`"${name}":`);
   });
 
   it('of free text are functions of one text', () => {

@@ -1,6 +1,7 @@
 /**
  * JSON Schema as Gemini takes it: references within the schema are written out where they stand, since the vendor
- * refuses one with siblings and one to anywhere but `$defs`. A schema that refers to itself keeps its references.
+ * refuses one with siblings and one to anywhere but `$defs`. Where a schema refers to itself, what it refers to is named
+ * there, and written out likewise.
  */
 import { schemaAt } from '../../shared/object-schema.ts';
 import { isObject, type Fields } from '../../shared/vendor-bag.ts';
@@ -10,12 +11,15 @@ const maps: ReadonlySet<string> = new Set(['properties', 'patternProperties', 'd
 const values: ReadonlySet<string> = new Set(['enum', 'const', 'default', 'examples', 'example', 'required']);
 /** A schema written out is not larger than this many objects; beyond it references stay. */
 const mostObjects = 5000;
+/** Nor does it follow more references than this one out of another. */
+const deepest = 64;
 
 class Inlining {
   readonly #root: Fields;
   #objects = 0;
-  /** Whether a reference stayed, and its definitions have to. */
-  kept = false;
+  /** What the schemas are called in `$defs` that references led to which stayed. */
+  readonly #named = new Map<Fields, string>();
+  readonly #names = new Set<string>();
   /** Whether a reference led nowhere. */
   dangling = false;
 
@@ -23,7 +27,7 @@ class Inlining {
     this.#root = root;
   }
 
-  schema(value: unknown, open: readonly string[]): unknown {
+  schema(value: unknown, open: readonly Fields[]): unknown {
     if (Array.isArray(value)) return value.map((item: unknown) => this.schema(item, open));
     if (!isObject(value)) return value;
     this.#objects += 1;
@@ -34,15 +38,30 @@ class Inlining {
       this.dangling = true;
       return this.#members(rest, open);
     }
-    if (open.includes(reference) || this.#objects > mostObjects) {
-      this.kept = true;
-      return { $ref: reference };
-    }
-    const inlined = this.schema(found, [...open, reference]);
+    if (open.includes(found) || open.length > deepest || this.#objects > mostObjects) return { $ref: `#/$defs/${this.#nameOf(found, reference)}` };
+    const inlined = this.schema(found, [...open, found]);
     return isObject(inlined) && !('$ref' in inlined) ? { ...inlined, ...this.#members(rest, open) } : inlined;
   }
 
-  #members(value: Fields, open: readonly string[]): Record<string, unknown> {
+  #nameOf(schema: Fields, reference: string): string {
+    const known = this.#named.get(schema);
+    if (known !== undefined) return known;
+    const [last = 'self'] = /\w+$/.exec(reference) ?? [];
+    let name = last;
+    for (let number = this.#names.size; this.#names.has(name); number += 1) name = `${last}_${number}`;
+    this.#names.add(name);
+    this.#named.set(schema, name);
+    return name;
+  }
+
+  /** What the references lead to that stayed; a definition may be the first to keep another one. */
+  definitions(): Fields {
+    const written: [string, unknown][] = [];
+    for (const [schema, name] of this.#named) written.push([name, this.schema(withoutDefinitions(schema), [this.#root, schema])]);
+    return Object.fromEntries(written);
+  }
+
+  #members(value: Fields, open: readonly Fields[]): Record<string, unknown> {
     return Object.fromEntries(
       Object.entries(value).map(([name, inner]): [string, unknown] => {
         if (values.has(name)) return [name, inner];
@@ -53,15 +72,19 @@ class Inlining {
   }
 }
 
+function withoutDefinitions({ $defs: _named, definitions: _formerly, ...rest }: Fields): Fields {
+  return rest;
+}
+
 /** Passed any schema, and what to do with a reason why some of it is lost. */
 export function fitSchema(schema: unknown, lose: (reason: string) => void): Record<string, unknown> {
   if (!isObject(schema)) return {};
-  const { $defs, definitions, ...rest } = schema;
   const inlining = new Inlining(schema);
-  const fitted = inlining.schema(rest, ['#']);
+  const fitted = inlining.schema(withoutDefinitions(schema), [schema]);
+  const $defs = inlining.definitions();
   if (inlining.dangling) lose('it refers to a schema that is not part of it');
-  const kept = inlining.kept ? { ...($defs === undefined ? {} : { $defs }), ...(definitions === undefined ? {} : { definitions }) } : {};
-  return isObject(fitted) ? { ...fitted, ...kept } : {};
+  if (!isObject(fitted)) return {};
+  return Object.keys($defs).length > 0 ? { ...fitted, $defs } : fitted;
 }
 
 /** The schema of a function's arguments: always an object's. */
