@@ -423,12 +423,12 @@ describe('tools', () => {
   });
 
   it('that lead from one to the next for long are told in definitions', () => {
-    const $defs = Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`d${index}`, { properties: { next: { $ref: `#/$defs/d${index + 1}` } } }]));
-    const told = JSON.stringify(parametersOf({ $defs: { ...$defs, d20000: { enum: ['the end'] } }, properties: { first: { $ref: '#/$defs/d0' } } }));
-    expect(told.match(/the end/g)).toHaveLength(1);
+    const $defs = Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`d${index}`, { properties: { next: { $ref: `#/$defs/d${index + 1}` } } }]));
+    const told = JSON.stringify(parametersOf({ $defs: { ...$defs, d5000: { enum: ['the end'] } }, properties: { first: { $ref: '#/$defs/d0' } } }));
+    expect(told.split('the end').length).toBe(2);
     const references = new Set(told.match(/(?<=#\/\$defs\/)\w+/g));
-    expect(references.size).toBeGreaterThan(100);
-    for (const name of references) expect(told).toContain(`"${name}":`);
+    expect(references.size).toBeGreaterThan(50);
+    expect([...references].filter((name) => !told.includes(`"${name}":`))).toEqual([]);
   });
 
   it('of free text are functions of one text', () => {

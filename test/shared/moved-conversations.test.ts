@@ -111,6 +111,12 @@ describe('the name of a tool beside its result, in a chat', () => {
     expect(families[wire].protocol.upstream.encodeRequest(readCall('chat-completions', body).decode(), families[wire].model, undefined).losses).toEqual([]);
   });
 
+  it('is told as lost where it is another than the call has', () => {
+    const other = { ...body, messages: body.messages.map((message) => (message.role === 'tool' ? { ...message, name: 'see' } : message)) };
+    expect(families.messages.protocol.upstream.encodeRequest(readCall('chat-completions', other).decode(), families.messages.model, undefined).losses).toMatchObject([{ path: 'turns[2].name' }]);
+    expect(JSON.parse(sent('chat-completions', other)).messages).toEqual(other.messages);
+  });
+
   it('stays where it stood on its own wire', () => {
     expect(JSON.parse(sent('chat-completions', body)).messages).toEqual(body.messages);
   });

@@ -15,16 +15,19 @@ export const fileVendor = 'openai';
 export function decodeMessages(messages: readonly WireMessage[]): Turn[] {
   /** Ids made up for calls of the former kind, which have none; by the function's name, the latest. */
   const formerCalls = new Map<string, string>();
+  /** What the calls are named, by their ids. */
+  const called = new Map<string, string>();
   return messages.map((message, index) => {
+    for (const call of (message.role === 'assistant' && message.tool_calls) || []) called.set(call.id, call.type === 'function' ? call.function.name : call.custom.name);
     if (message.role === 'assistant' && message.function_call) formerCalls.set(message.function_call.name, `call_${index}`);
-    return { ...decodeMessage(message, index, formerCalls), at: `messages[${index}]` };
+    return { ...decodeMessage(message, index, formerCalls, called), at: `messages[${index}]` };
   });
 }
 
 const contentFields = new Set(['role', 'content', 'name']);
 const toolFields = new Set([...contentFields, 'tool_call_id']);
 
-function decodeMessage(message: WireMessage, index: number, formerCalls: ReadonlyMap<string, string>): Turn {
+function decodeMessage(message: WireMessage, index: number, formerCalls: ReadonlyMap<string, string>, called: ReadonlyMap<string, string>): Turn {
   const at = `messages[${index}]`;
   if (message.role === 'assistant') return decodeAssistant(message, index);
   if (message.role === 'function') {
@@ -38,8 +41,9 @@ function decodeMessage(message: WireMessage, index: number, formerCalls: Readonl
   if (message.role === 'tool') {
     const parts = content.filter((block) => block.type === 'text' || block.type === 'media');
     // Some clients say again what the call was named: no name of a participant, which other wires would have to lose.
-    const result: Block = { type: 'tool-result', callId: message.tool_call_id, name, content: parts, at };
-    return { role: 'tool', blocks: [result], ...bag.keep(leftover(message, toolFields), formOf(message.content)) };
+    const again = name !== undefined && name === called.get(message.tool_call_id);
+    const result: Block = { type: 'tool-result', callId: message.tool_call_id, ...(again ? { name } : {}), content: parts, at };
+    return { role: 'tool', blocks: [result], ...(again ? {} : { name }), ...bag.keep(leftover(message, toolFields), formOf(message.content)) };
   }
   return { role: message.role, blocks: content, name, ...bag.keep(leftover(message, contentFields), formOf(message.content)) };
 }

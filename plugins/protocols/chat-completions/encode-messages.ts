@@ -122,7 +122,7 @@ function encodeResult(turn: Turn, result: ToolResult, path: string, encoding: En
   const fields = bag.fields(turn);
   if (form.includes('function')) return { message: overlay(fields, { role: 'function', name: result.name, content: content ?? null }), media };
   const id = callIdOf(result.callId, encoding);
-  return { message: overlay(fields, { role: 'tool', tool_call_id: id, name: encoding.own ? result.name : undefined, content: content ?? '' }), media };
+  return { message: overlay(fields, { role: 'tool', tool_call_id: id, name: turn.name ?? (encoding.own ? result.name : undefined), content: content ?? '' }), media };
 }
 
 function roleOf({ role }: Turn, { extras }: Encoding): string {
