@@ -10,7 +10,7 @@ import { answered, kept, said, told, type Entry } from '../support/continuing.ts
 import { dataOf, hear, objects, wholeOf } from '../support/listen.ts';
 import { modelOf, openQuartet, wires, type Crossing, type Quartet, type Wire } from '../support/quartet.ts';
 import { startGateway } from '../support/gateway.ts';
-import { isObject } from '../support/json.ts';
+import { isObject, type Json } from '../support/json.ts';
 import { openDoors } from '../support/station.ts';
 import { responses } from '../../plugins/protocols/responses/index.ts';
 
@@ -137,15 +137,26 @@ async function ask(agent: Agent, wire: Wire, entries: readonly Entry[]): Promise
   return crossing;
 }
 
+/**
+ * An entry as the agent sends it back: Codex without the id and status of its own messages, Claude Code with its calls
+ * behind all else.
+ */
+function resent(client: Wire, entry: Entry): Entry {
+  if (client === 'responses' && 'content' in entry) return { ...entry, id: undefined, status: undefined };
+  if (client !== 'messages' || !('content' in entry)) return entry;
+  const isCall = ({ type }: Json): boolean => type === 'tool_use';
+  const blocks = objects(entry.content);
+  return { ...entry, content: [...blocks.filter((block) => !isCall(block)), ...blocks.filter(isCall)] };
+}
+
 /** The agent asks, is given a call, runs it, and is given an answer; both replies as they came. */
 async function session(agent: Agent, wire: Wire): Promise<readonly [Crossing, Crossing]> {
   const { client, tool, opening } = agent;
-  quartet.vendors[wire].script(modelOf(wire, 'thinking').upstream, { reasoning: 'I look.', text: 'I run it. ', toolCalls: [{ name: tool, arguments: JSON.stringify(command) }] }, { text: 'Three boats.' });
+  quartet.vendors[wire].script(modelOf(wire, 'thinking').upstream, { reasoning: 'I look.', text: 'I run it. ', toolCalls: [{ name: tool, arguments: JSON.stringify(command) }] }, { reasoning: 'I count.', text: 'Three boats.' });
   const first = await ask(agent, wire, opening);
   const reply = wholeOf(client, first.text);
   expect(hear(client, reply).calls.map(({ name, input }) => ({ name, input }))).toEqual([{ name: tool, input: command }]);
-  // Codex sends its own messages back without the id and status they came with.
-  const again = kept(client, reply).map((entry) => (client === 'responses' && 'content' in entry ? { ...entry, id: undefined, status: undefined } : entry));
+  const again = kept(client, reply).map((entry) => resent(client, entry));
   const second = await ask(agent, wire, [...opening, ...again, ...answered(client, reply, () => 'boats.txt')]);
   expect(hear(client, wholeOf(client, second.text)).text).toBe('Three boats.');
   return [first, second];
@@ -165,6 +176,12 @@ describe.each(wires)('on %s', (wire) => {
       expect(events.filter(({ type }) => type === 'message_delta')).toHaveLength(1);
       expect(events.at(-1)).toEqual({ type: 'message_stop' });
     }
+  });
+
+  it('Claude Code prints the last block of a reply, which is its text', async () => {
+    const [, { text }] = await session(claudeCode, wire);
+    const blocks = objects(wholeOf('messages', text)['content']);
+    expect(blocks.at(-1)).toMatchObject({ type: 'text', text: 'Three boats.' });
   });
 
   it('Codex is understood, and its stream ends with a completed response that has usage', async () => {
@@ -253,6 +270,21 @@ describe('on its own wire', () => {
     expect([response.status, await response.json()]).toMatchObject([400, { error: { param: 'input[3].id' } }]);
     await strict.close();
     expect((await quartet.ask('responses', id, again)).status).toBe(200);
+  });
+});
+
+describe('what Gemini signs', () => {
+  const signatureOf = (sent: unknown): unknown => /"thoughtSignature":"([^"]*)"/.exec(JSON.stringify(sent))?.[1];
+
+  it.each([
+    ['Claude Code', claudeCode],
+    ['Codex', codex],
+    ['Gemini CLI', geminiCli],
+  ])('comes back to it from %s', async (_, agent) => {
+    const [first, second] = await session(agent, 'generate-content');
+    const sealed = signatureOf(second.sent);
+    expect(sealed).toMatch(/^[A-Za-z0-9+/]{40,}=*$/);
+    if (agent === geminiCli) expect(first.text).toContain(sealed);
   });
 });
 

@@ -151,6 +151,14 @@ describe('sealed state of another vendor', () => {
     for (const text of data) expect(text).toMatch(/^[A-Za-z0-9+/]+=*$/);
   });
 
+  it('never comes behind the text a reply ends with, which clients look for there', () => {
+    const lost: string[] = [];
+    const withLosses = { ...context, lost: (kind: string): void => void lost.push(kind) };
+    const closing = [start(0, 'text'), delta(0, 'Well.'), end(0, [{ vendor: 'google', kind: 'signature', value: 't' }]), ...last];
+    expect(client.encodeReply(closing, withLosses)).toMatchObject({ content: [{ type: 'text', text: 'Well.' }] });
+    expect(lost).toEqual(['text.opaque']);
+  });
+
   it('is told as lost by where it stood', () => {
     const data = seal({ vendor: 'openai', kind: 'encrypted', value: 'x' });
     const request = callWith({ messages: [{ role: 'assistant', content: [{ type: 'text', text: 'Well.' }, { type: 'redacted_thinking', data }] }] }).decode();

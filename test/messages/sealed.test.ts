@@ -4,13 +4,24 @@ import { UnsealedBlocks, writeEnvelope } from '../../plugins/protocols/messages/
 const state = { vendor: 'google', kind: 'signature', value: 'v' };
 const ofCall = writeEnvelope(state, { call: 'none' });
 
-describe('state that belongs to blocks before it', () => {
+describe('state that belongs to other blocks', () => {
   it('goes to the first call of its id, the last text and the last thoughts', () => {
     const unsealed = new UnsealedBlocks();
     for (const id of ['a', 'a', 'b']) unsealed.add({ type: 'tool-call', id, name: 'look', arguments: '{}' });
     for (const text of ['one', 'two']) unsealed.add({ type: 'text', text });
     expect([writeEnvelope(state, { call: 'a' }), writeEnvelope(state, 'text'), writeEnvelope(state, undefined), writeEnvelope(state, 'reasoning'), ofCall, 'other'].map((data) => unsealed.open(data, 'x'))).toEqual([true, true, true, true, true, false]);
     expect(unsealed.blocks.map((block) => ('opaque' in block ? block.opaque?.length : 0))).toEqual([1, 0, 0, 0, 1, 2]);
+  });
+
+  it('finds its call where that comes after it, as Claude Code puts calls behind all else', () => {
+    const unsealed = new UnsealedBlocks();
+    unsealed.open(writeEnvelope(state, { call: 'b' }), 'x');
+    for (const id of ['a', 'b']) unsealed.add({ type: 'tool-call', id, name: 'look', arguments: '{}' });
+    unsealed.open(writeEnvelope({ ...state, value: 'w' }, { call: 'b' }), 'x');
+    expect(unsealed.blocks).toEqual([
+      { type: 'tool-call', id: 'a', name: 'look', arguments: '{}' },
+      { type: 'tool-call', id: 'b', name: 'look', arguments: '{}', opaque: [state, { ...state, value: 'w' }] },
+    ]);
   });
 
   it('is given back in no time where there is much of it', () => {

@@ -39,6 +39,8 @@ export class ReplyEvents {
   #start: Event<'response-start'> | undefined;
   #finish: Event<'finish'> | undefined;
   #current: Current | undefined;
+  /** What seals the last text, until another block follows. */
+  #held: (readonly [Current, Opaque])[] = [];
   #usage: Usage = {};
   #begun = false;
   #indices = 0;
@@ -154,6 +156,9 @@ export class ReplyEvents {
 
   #begin(block: Fields): number {
     this.#head();
+    const held = this.#held;
+    this.#held = [];
+    for (const [text, state] of held) this.#seal(text, state);
     const index = this.#indices;
     this.#indices += 1;
     this.#events.push({ type: 'content_block_start', index, content_block: block });
@@ -178,7 +183,9 @@ export class ReplyEvents {
     const signatures = kind === 'reasoning' ? opaque.filter(isSignature) : [];
     for (const { value } of signatures) this.#delta(current, { type: 'signature_delta', signature: value });
     if (current.index !== undefined) this.#events.push({ type: 'content_block_stop', index: current.index });
-    for (const state of opaque) if (!signatures.includes(state)) this.#seal(current, state);
+    const sealed = opaque.filter((state) => !signatures.includes(state));
+    if (kind === 'text') this.#held = [...this.#held, ...sealed.map((state) => [current, state] as const)];
+    else for (const state of sealed) this.#seal(current, state);
     this.#current = undefined;
     this.#next();
   }
@@ -226,6 +233,8 @@ export class ReplyEvents {
       this.#end(current, { type: 'block-end', candidate: 0, block: current.start.block });
     }
     this.#head();
+    // A text that ends a reply is told last: Claude Code prints its last block, and nothing where that is no text.
+    if (this.#held.length > 0) this.#context.lost?.('text.opaque', 'messages ends with a text, and has no place for what seals it');
     const { reason = { unified: 'other', raw: '' }, stopSequence = null, vendor } = this.#finish ?? {};
     const word = encodeFinish(reason.unified, this.#calls > 0, this.#refused);
     if (reason.unified === 'other') this.#context.lost?.('finish', `messages has no word for "${reason.raw.slice(0, longestWord)}"`);

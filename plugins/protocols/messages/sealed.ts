@@ -1,7 +1,8 @@
 /**
  * Another vendor's sealed state in this wire's one slot for it, the `data` of a redacted_thinking block. State that
- * belongs to a block which stands before it says so in its envelope: to a tool call by its id, to the last thoughts
- * or the last text. Otherwise it is all there is of some reasoning.
+ * belongs to another block says so in its envelope: to a tool call by its id, wherever that stands in the message, for
+ * Claude Code sends its calls back behind all else; to the last thoughts or the last text before it. Otherwise it is
+ * all there is of some reasoning.
  */
 import type { Block, Opaque } from '../../../core/index.ts';
 import { seal, unseal } from '../../shared/envelope.ts';
@@ -9,7 +10,7 @@ import { seal, unseal } from '../../shared/envelope.ts';
 const mark = ' of ';
 const ofCall = 'call ';
 
-/** What the state belongs to, of the blocks before it. */
+/** What the state belongs to. */
 export type Owner = 'reasoning' | 'text' | { readonly call: string };
 
 export function writeEnvelope(opaque: Opaque, owner: Owner | undefined): string {
@@ -21,14 +22,20 @@ export function writeEnvelope(opaque: Opaque, owner: Owner | undefined): string 
 export class UnsealedBlocks {
   readonly blocks: Block[] = [];
   readonly #owners = new Map<string, Extract<Block, { opaque?: unknown }>>();
+  /** State of calls that are yet to come. */
+  readonly #early = new Map<string, Opaque[]>();
 
   add(block: Block): void {
     this.blocks.push(block);
     if (block.type === 'text' || block.type === 'reasoning') this.#owners.set(block.type, block);
-    if (block.type === 'tool-call' && !this.#owners.has(ofCall + block.id)) this.#owners.set(ofCall + block.id, block);
+    if (block.type === 'tool-call' && !this.#owners.has(ofCall + block.id)) {
+      this.#owners.set(ofCall + block.id, block);
+      const early = this.#early.get(ofCall + block.id);
+      if (early) block.opaque = early;
+    }
   }
 
-  /** Gives the state of an envelope, which stood at `at`, back to the block before it that it belongs to. Answers whether it was one. */
+  /** Gives the state of an envelope, which stood at `at`, back to the block that it belongs to. Answers whether it was one. */
   open(data: string, at: string): boolean {
     const sealed = unseal(data);
     if (!sealed) return false;
@@ -37,9 +44,15 @@ export class UnsealedBlocks {
     if (owner === undefined) {
       this.add({ type: 'reasoning', text: '', opaque: [opaque], at });
     } else {
-      const block = this.#owners.get(owner);
-      if (block) (block.opaque ??= []).push(opaque);
+      this.#statesOf(owner).push(opaque);
     }
     return true;
+  }
+
+  #statesOf(owner: string): Opaque[] {
+    const block = this.#owners.get(owner);
+    const states = block ? (block.opaque ??= []) : (this.#early.get(owner) ?? []);
+    if (!block) this.#early.set(owner, states);
+    return states;
   }
 }
