@@ -3,7 +3,11 @@ import fc from 'fast-check';
 import type { CanonicalEvent } from '../../core/index.ts';
 import { optional, text, unknown, withUnknown, word } from '../support/arbitrary.ts';
 
-const mark = fc.record({ prompt_cache_breakpoint: fc.record({ mode: fc.constant('explicit'), ttl: fc.constantFrom('30m', '12h', '1h') }, { requiredKeys: ['mode'] }) }, { requiredKeys: [] });
+const foreignMark = fc.record({ type: fc.constantFrom('ephemeral', 'later'), ttl: fc.constantFrom('5m', '1h', '12h') }, { requiredKeys: ['type'] });
+/** Marks of Anthropic's kind, on whatever they are written. */
+const markedSo = fc.oneof({ weight: 3, arbitrary: fc.constant({}) }, fc.record({ cache_control: foreignMark }));
+const ownMark = fc.record({ mode: fc.constant('explicit'), ttl: fc.constantFrom('30m', '12h', '1h') }, { requiredKeys: ['mode'] });
+const mark = fc.record({ prompt_cache_breakpoint: ownMark, cache_control: foreignMark }, { requiredKeys: [] });
 const textPart = withUnknown(fc.tuple(mark, text).map(([cache, said]) => ({ type: 'text', text: said, ...cache })));
 const base64 = fc.base64String({ minLength: 4, maxLength: 16 });
 const url = fc.oneof(
@@ -23,7 +27,7 @@ const texts = fc.oneof(text, fc.array(textPart, { minLength: 1, maxLength: 3 }))
 const userContent = fc.oneof(text, fc.array(fc.oneof(textPart, imagePart, audioPart, filePart), { minLength: 1, maxLength: 4 }));
 const refusalPart = text.map((refusal) => ({ type: 'refusal', refusal }));
 const assistantContent = fc.oneof(text, fc.array(fc.oneof(textPart, refusalPart), { minLength: 1, maxLength: 3 }));
-const toolCall = withUnknown(
+const plainCall = withUnknown(
   fc.oneof(
     fc.tuple(word, word, text, fc.option(base64)).map(([id, name, said, signature]) => ({
       id,
@@ -34,6 +38,7 @@ const toolCall = withUnknown(
     fc.tuple(word, word, text).map(([id, name, input]) => ({ id, type: 'custom', custom: { name, input } })),
   ),
 );
+const toolCall = fc.tuple(plainCall, markedSo).map(([call, marked]) => ({ ...call, ...marked }));
 const detail = fc.oneof(
   fc.record({ type: fc.constant('reasoning.text'), text, signature: base64, format: fc.constantFrom('openai-responses-v1', null), index: fc.nat(3) }, { requiredKeys: ['type'] }),
   fc.record({ type: fc.constant('reasoning.summary'), summary: text, id: word }, { requiredKeys: ['type', 'summary'] }),
@@ -41,7 +46,7 @@ const detail = fc.oneof(
   fc.record({ type: fc.constant('reasoning.later'), x_field: fc.jsonValue() }),
 );
 const name = { name: fc.option(word) };
-const message = withUnknown(
+const plainMessage = withUnknown(
   fc.oneof(
     fc.record({ role: fc.constantFrom('system', 'developer'), content: texts, ...name }, { requiredKeys: ['role', 'content'] }),
     fc.record({ role: fc.constant('user'), content: userContent, ...name }, { requiredKeys: ['role', 'content'] }),
@@ -64,6 +69,8 @@ const message = withUnknown(
     fc.record({ role: fc.constant('function'), content: fc.option(text), name: word }),
   ),
 );
+
+const message = fc.tuple(plainMessage, markedSo).map(([said, marked]) => ({ ...said, ...marked }));
 
 const schema = fc.constantFrom({ type: 'object', properties: {} }, { type: 'object', properties: { model: { type: 'string' } }, additionalProperties: false });
 const functionTool = fc.tuple(unknown, withUnknown(fc.record({ name: word, description: fc.option(text), parameters: fc.option(schema), strict: fc.option(fc.boolean()) }, { requiredKeys: ['name'] }))).map(

@@ -273,6 +273,43 @@ describe('on its own wire', () => {
   });
 });
 
+/** opencode by chat-completions: what is to be cached stands on messages, parts and calls, as Claude's own wire has it. */
+describe('the cache marks of opencode', () => {
+  const mark = { cache_control: { type: 'ephemeral' } };
+  const call = { id: 'call_1', type: 'function', function: { name: 'bash', arguments: JSON.stringify(command) } };
+  const body = {
+    tools: [{ type: 'function', function: { name: 'bash', description: 'Runs a command.', parameters: shellSchema } }],
+    messages: [
+      { role: 'system', content: 'You are an agent in a terminal.', ...mark },
+      { role: 'user', content: [{ type: 'text', text: 'List the harbour.', ...mark }] },
+      { role: 'assistant', content: 'I run it.', tool_calls: [{ ...call, ...mark }] },
+      { role: 'tool', tool_call_id: 'call_1', content: 'boats.txt', ...mark },
+    ],
+  };
+
+  it('reach Claude where they stood', async () => {
+    const { id, upstream } = modelOf('messages', 'thinking');
+    quartet.vendors.messages.script(upstream, { text: 'Three boats.' });
+    const { status, sent, end } = await quartet.ask('chat-completions', id, body, true);
+    expect([status, end.losses]).toEqual([200, []]);
+    expect(sent).toMatchObject({
+      system: [{ text: 'You are an agent in a terminal.', ...mark }],
+      messages: [
+        { role: 'user', content: [{ text: 'List the harbour.', ...mark }] },
+        { role: 'assistant', content: [{ type: 'text' }, { type: 'tool_use', ...mark }] },
+        { role: 'user', content: [{ type: 'tool_result', ...mark }] },
+      ],
+    });
+  });
+
+  it('are told as lost, by their name, where the model caches by itself', async () => {
+    const { id, upstream } = modelOf('generate-content');
+    quartet.vendors['generate-content'].script(upstream, { text: 'Three boats.' });
+    const { end } = await quartet.ask('chat-completions', id, body);
+    expect(end.losses.map(({ path }) => path)).toEqual(['messages[0].content.cache_control', 'messages[1].content[0].cache_control', 'messages[2].tool_calls[0].cache_control', 'messages[3].cache_control']);
+  });
+});
+
 describe('what Gemini signs', () => {
   const signatureOf = (sent: unknown): unknown => /"thoughtSignature":"([^"]*)"/.exec(JSON.stringify(sent))?.[1];
 

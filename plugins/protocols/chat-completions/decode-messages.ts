@@ -4,6 +4,7 @@ import { documentType, isUrl } from '../../shared/data-url.ts';
 import { unseal } from '../../shared/envelope.ts';
 import { isObject, leftover, nested, type Fields, type Sides } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
+import { readForeignMarks } from './foreign-marks.ts';
 import { audioType, readUrl, type MediaBlock } from './media.ts';
 import { readReasoning, thinkingForm } from './reasoning.ts';
 import type { WireAssistantMessage, WireContent, WireMessage, WirePart, WireToolCall } from './wire.ts';
@@ -20,7 +21,9 @@ export function decodeMessages(messages: readonly WireMessage[]): Turn[] {
   return messages.map((message, index) => {
     for (const call of (message.role === 'assistant' && message.tool_calls) || []) called.set(call.id, call.type === 'function' ? call.function.name : call.custom.name);
     if (message.role === 'assistant' && message.function_call) formerCalls.set(message.function_call.name, `call_${index}`);
-    return { ...decodeMessage(message, index, formerCalls, called), at: `messages[${index}]` };
+    const turn = { ...decodeMessage(message, index, formerCalls, called), at: `messages[${index}]` };
+    readForeignMarks(turn);
+    return turn;
   });
 }
 

@@ -6,6 +6,7 @@ import type { CanonicalRequest, Tool } from '../../../core/index.ts';
 import { leftover, nested, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { decodeMessages } from './decode-messages.ts';
+import { hasForeignMarks } from './foreign-marks.ts';
 import type { WireOwnTool, WireRequest, WireTool, WireToolReference } from './wire.ts';
 
 type ToolChoice = NonNullable<CanonicalRequest['toolChoice']>;
@@ -24,12 +25,13 @@ export function decodeRequest(wire: WireRequest, text: string): CanonicalRequest
   const reasoning = decodeReasoning(wire);
   const user = wire.user ?? wire.safety_identifier ?? undefined;
   const calling = decodeCalling(wire);
+  const turns = decodeMessages(wire.messages);
   // How to route is the gateway's own business, and told in the preferences.
   const { provider: _preferences, ...vendorsOwn } = wire;
   return {
     model: wire.model,
     stream: wire.stream ?? false,
-    turns: decodeMessages(wire.messages),
+    turns,
     tools: calling.tools,
     toolChoice: calling.choice,
     parallelToolCalls: wire.parallel_tool_calls ?? undefined,
@@ -51,7 +53,7 @@ export function decodeRequest(wire: WireRequest, text: string): CanonicalRequest
     metadata: wire.metadata ?? undefined,
     serviceTier: wire.service_tier ?? undefined,
     cacheKey: wire.prompt_cache_key ?? undefined,
-    names: namesIn(wire),
+    names: namesIn(wire, hasForeignMarks(turns)),
     ...bag.keep(
       { ...leftover(vendorsOwn, readWhole), ...partsLeft(wire), ...reasoning.rest },
       ['read', ...spelling(wire), ...calling.form, ...reasoning.form],
@@ -69,13 +71,14 @@ export function leastLimit({ max_tokens: former, max_completion_tokens: current 
 }
 
 /** Names of fields other than those this protocol uses today. */
-function namesIn({ max_completion_tokens: limit, max_tokens: formerLimit, functions, tools, function_call: call, tool_choice: choice, reasoning, reasoning_effort: effort, user, safety_identifier: safety }: WireRequest): Record<string, string> | undefined {
+function namesIn({ max_completion_tokens: limit, max_tokens: formerLimit, functions, tools, function_call: call, tool_choice: choice, reasoning, reasoning_effort: effort, user, safety_identifier: safety }: WireRequest, marked: boolean): Record<string, string> | undefined {
   const names = {
     ...(formerLimit && !limit ? { outputLimit: 'max_tokens' } : {}),
     ...(functions && !tools ? { '.schema': 'parameters', '.strict': 'strict', '.arguments': 'arguments' } : {}),
     ...(call && !choice ? { toolChoice: 'function_call' } : {}),
     ...(reasoning && !effort ? { reasoning: 'reasoning', 'reasoning.effort': reasoning.effort ? 'reasoning.effort' : 'reasoning.enabled' } : {}),
     ...(typeof user !== 'string' && typeof safety === 'string' ? { user: 'safety_identifier' } : {}),
+    ...(marked ? { '.cache': 'cache_control' } : {}),
   };
   return Object.keys(names).length > 0 ? names : undefined;
 }

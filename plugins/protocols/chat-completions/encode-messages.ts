@@ -10,6 +10,7 @@ import { overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { madePicture } from './decode-messages.ts';
 import { cacheMark, encodeParts, joinParts, type Encoding } from './encode-parts.ts';
+import { isForeign, messageMark, ownMark } from './foreign-marks.ts';
 import { writeUrl } from './media.ts';
 import { wrapInput } from '../../shared/custom-tools.ts';
 import { blankThoughts, lacksThoughts, refusesExtensions, takesThinkingParts, thinkingForm, writeReasoning, type ReasoningBlock } from './reasoning.ts';
@@ -120,9 +121,10 @@ function encodeResult(turn: Turn, result: ToolResult, path: string, encoding: En
   if (result.isError) encoding.lose(`${path}.isError`, 'chat-completions has no mark for failed tools');
   const content = joinParts(texts, form, '\n\n');
   const fields = bag.fields(turn);
-  if (form.includes('function')) return { message: overlay(fields, { role: 'function', name: result.name, content: content ?? null }), media };
+  if (form.includes('function')) return { message: overlay(fields, { role: 'function', name: result.name, content: content ?? null, ...messageMark([result]) }), media };
   const id = callIdOf(result.callId, encoding);
-  return { message: overlay(fields, { role: 'tool', tool_call_id: id, name: turn.name ?? (encoding.own ? result.name : undefined), content: content ?? '' }), media };
+  const name = turn.name ?? (encoding.own ? result.name : undefined);
+  return { message: overlay(fields, { role: 'tool', tool_call_id: id, name, content: content ?? '', ...messageMark([result]) }), media };
 }
 
 function roleOf({ role }: Turn, { extras }: Encoding): string {
@@ -141,7 +143,7 @@ function encodeSpoken(turn: Turn, placed: readonly Placed[], encoding: Encoding)
     return encodeParts(block, path, encoding);
   });
   const content = joinParts(parts, bag.form(turn), '\n\n');
-  return overlay(bag.fields(turn), { role: roleOf(turn, encoding), name: turn.name, content: content ?? '' });
+  return overlay(bag.fields(turn), { role: roleOf(turn, encoding), name: turn.name, content: content ?? '', ...messageMark(turn.blocks) });
 }
 
 /** Texts that something stood between (thoughts, a call) are not one: a break keeps them apart where they become one. */
@@ -193,6 +195,7 @@ function encodeAssistant(turn: Turn, placed: readonly Placed[], encoding: Encodi
     ...fields,
     images: images.length > 0 ? images : undefined,
     tool_calls: calls.length > 0 ? calls : undefined,
+    ...messageMark(turn.blocks),
   });
 }
 
@@ -249,8 +252,8 @@ function encodeCall({ block, path }: Placed<ToolCall>, encoding: Encoding): Fiel
   const id = callIdOf(block.id, encoding);
   const name = own ? block.name : fitName(block.name);
   if (namespace !== undefined) lose(`${path}.namespace`, 'chat-completions has no namespaces for tools');
-  if (block.cache) lose(`${path}.cache`, 'chat-completions has no cache marks on calls');
-  const extra = encodeSeals(block.opaque, path, encoding);
+  if (block.cache && !isForeign(block)) lose(`${path}.cache`, 'chat-completions has no cache marks on calls');
+  const extra = { ...encodeSeals(block.opaque, path, encoding), ...ownMark(block) };
   if (custom && (own || extras)) return overlay(bag.fields(block), { id, type: 'custom', custom: { name, input: text }, ...extra });
   return overlay(bag.fields(block), { id, type: 'function', function: { name, arguments: custom ? wrapInput(text) : own ? text : text || '{}' }, ...extra });
 }

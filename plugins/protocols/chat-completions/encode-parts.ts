@@ -12,6 +12,7 @@ import { refuseFile, refusePart } from '../../shared/refuse-part.ts';
 import { overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { fileVendor } from './decode-messages.ts';
+import { isForeign, ownMark } from './foreign-marks.ts';
 import { audioFormat, writeUrl, type MediaBlock } from './media.ts';
 
 /** What the encoding of one request goes by. */
@@ -31,8 +32,9 @@ export interface Encoding {
 type TextBlock = Extract<Block, { type: 'text' }>;
 export type ContentBlock = TextBlock | MediaBlock;
 
-export function cacheMark({ cache }: Pick<ContentBlock, 'cache'>, path: string, { own, marks, lose }: Encoding): Fields | undefined {
-  if (!cache) return undefined;
+export function cacheMark(block: Pick<ContentBlock, 'cache' | 'form'>, path: string, { own, marks, lose }: Encoding): Fields | undefined {
+  const { cache } = block;
+  if (!cache || isForeign(block)) return undefined;
   if (!marks) {
     lose(`${path}.cache`, 'the model finds what to cache by itself', 'model');
     return undefined;
@@ -48,7 +50,7 @@ export function encodeParts(block: ContentBlock, path: string, encoding: Encodin
   const wire = block.type === 'text' ? { type: 'text', text: block.text } : encodeMedia(block, path, encoding);
   if (!wire) return [];
   const mark = cacheMark(block, path, encoding);
-  const part = overlay(bag.fields(block), mark ? { ...wire, prompt_cache_breakpoint: mark } : wire);
+  const part = overlay(bag.fields(block), mark ? { ...wire, prompt_cache_breakpoint: mark } : block.cache ? { ...wire, ...ownMark(block) } : wire);
   const context = block.type === 'media' ? contextOf(block, path, encoding.lose) : undefined;
   return context === undefined ? [part] : [{ type: 'text', text: context }, part];
 }
