@@ -146,6 +146,11 @@ describe('what the vendors published', () => {
     expect(modelOf('openai', 'gpt-5').protocols).toBeUndefined();
   });
 
+  it('lists no top_k where the vendor itself has none: Gemini CLI sends it with every call, and Mistral refuses what it does not know', () => {
+    const without = new Set(['openai', 'azure', 'deepseek', 'mistral', 'groq', 'xai']);
+    expect(models.filter(({ vendor, supportedParameters }) => without.has(vendor) && supportedParameters.includes('top_k')).map(({ id }) => id)).toEqual([]);
+  });
+
   it('reserves what one image can count as', () => {
     expect(modelOf('openai', 'gpt-4o-mini').capabilities.imageTokens).toBeGreaterThan(48_000);
     expect(modelOf('openai', 'gpt-4o').capabilities.imageTokens).toBe(4000);
