@@ -60,7 +60,7 @@ export default defineConfig({
     googleApiKey(),
     // Protocols clients may speak.
     chatCompletions(),
-    // 'lenient' also takes an assistant's message without the id and status it was given, as Codex sends it from its second turn on.
+    // 'lenient' also takes an assistant's message without the id and status it was given, as older versions of Codex send it.
     responses({ assistantItems: 'strict' }),
     messages(),
     generateContent(),
