@@ -24,6 +24,15 @@ function isHarmless(name: string, value: unknown): boolean {
   return name === 'include_obfuscation' || (value === false && (name === 'store' || name === 'thought'));
 }
 
+/** Asks for the conversation made short, for its vendor alone to read: Codex waits for that, and for no other answer. */
+const shortener = 'compaction_trigger';
+
+/** Throws where a block asks the vendor of its protocol for something that no other has an answer to. */
+function refuseShortener(block: Block, protocol: string, path: string): void {
+  if (block.type !== 'foreign' || block.protocol === protocol || !isObject(block.value) || block.value['type'] !== shortener) return;
+  throw new GatewayError('unsupported_parameter', `A "${shortener}" is understood by models of ${block.protocol} alone: have the conversation summarised in words.`, { param: block.at ?? path });
+}
+
 function saysNothing(value: unknown): boolean {
   return value === null || (isObject(value) && Object.keys(value).length > 0 && Object.values(value).every(saysNothing));
 }
@@ -62,6 +71,8 @@ export function foreignFields(request: CanonicalRequest, protocol: string, said:
   if (request.format?.type === 'schema') look(request.format, 'format');
   for (const [index, tool] of request.tools?.entries() ?? []) look(tool, `tools[${index}]`);
   for (const [index, { role, vendor, blocks }] of request.turns.entries()) {
+    const last = blocks.at(-1);
+    if (last) refuseShortener(last, protocol, `turns[${index}]`);
     if (vendor) look({ vendor }, `turns[${index}]`, role === 'assistant' ? aboutThoughts : undefined);
     // Most of a long conversation has none.
     if (!blocks.some(holdsFields)) continue;

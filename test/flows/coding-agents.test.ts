@@ -53,9 +53,10 @@ const claudeCode: Agent = {
   client: 'messages',
   tool: 'Bash',
   headers: {
-    'anthropic-beta': 'claude-code-20250219,interleaved-thinking-2025-05-14,context-management-2025-06-27,prompt-caching-scope-2026-01-05,never-heard-of-2027-01-01',
+    'anthropic-beta': 'claude-code-20250219,interleaved-thinking-2025-05-14,context-management-2025-06-27,thinking-token-count-2026-05-13,advanced-tool-use-2025-11-20,effort-2025-11-24,never-heard-of-2027-01-01',
+    'anthropic-dangerous-direct-browser-access': 'true',
     'anthropic-version': '2023-06-01',
-    'user-agent': 'claude-cli/2.1.329 (external, cli)',
+    'user-agent': 'claude-cli/2.1.330 (external, sdk-cli)',
     'x-app': 'cli',
     'x-claude-code-session-id': '0b1c2d3e-session',
     'x-stainless-retry-count': '0',
@@ -65,9 +66,10 @@ const claudeCode: Agent = {
       role: 'user',
       content: [
         { type: 'text', text: '<system-reminder>\nIt is Monday.\n</system-reminder>' },
-        { type: 'text', text: 'List the harbour.', cache_control: { type: 'ephemeral' } },
+        { type: 'text', text: 'List the harbour.' },
       ],
     },
+    { role: 'system', content: [{ type: 'text', text: 'The folder is /harbour.', cache_control: { type: 'ephemeral' } }] },
   ],
   body: (entries) => ({
     max_tokens: 12_000,
@@ -75,9 +77,10 @@ const claudeCode: Agent = {
     tools: [
       { name: 'Bash', description: 'Runs a command.', input_schema: shellSchema },
       { name: 'TodoRead', description: '', input_schema: { $schema: draft, type: 'object', properties: {}, additionalProperties: false } },
+      { name: 'FoundLater', description: 'Stands for tools that are looked up.', input_schema: { type: 'object', properties: {} }, defer_loading: true },
     ],
-    thinking: { type: 'adaptive', display: 'summarized' },
-    output_config: { effort: 'medium' },
+    thinking: { type: 'adaptive', display: 'omitted' },
+    output_config: { effort: 'high' },
     context_management: { edits: [{ type: 'clear_thinking_20251015', keep: 'all' }] },
     metadata: { user_id: '{"device_id":"d1","session_id":"s1"}' },
     ...told('messages', entries),
@@ -87,11 +90,11 @@ const claudeCode: Agent = {
 const codex: Agent = {
   client: 'responses',
   tool: 'shell',
-  headers: { accept: 'text/event-stream', 'openai-beta': 'responses=experimental', originator: 'codex_cli_rs', session_id: '0199', 'user-agent': 'codex_cli_rs/0.169.0' },
+  headers: { accept: 'text/event-stream', originator: 'codex_exec', 'session-id': '0199', 'thread-id': '0199', 'user-agent': 'codex_exec/0.169.0', 'x-codex-beta-features': 'remote_compaction_v2', 'x-codex-turn-metadata': '{"request_kind":"turn"}' },
   opening: [
-    { type: 'message', role: 'developer', content: [{ type: 'input_text', text: 'You are an agent on a shared machine.' }] },
-    { type: 'message', role: 'user', content: [{ type: 'input_text', text: '<environment_context>\n  <cwd>/harbour</cwd>\n</environment_context>' }] },
-    { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'List the harbour.' }] },
+    { type: 'message', id: 'msg_0199a', role: 'developer', content: [{ type: 'input_text', text: 'You are an agent on a shared machine.' }] },
+    { type: 'message', id: 'msg_0199b', role: 'user', content: [{ type: 'input_text', text: '<environment_context>\n  <cwd>/harbour</cwd>\n</environment_context>' }] },
+    { type: 'message', id: 'msg_0199c', role: 'user', content: [{ type: 'input_text', text: 'List the harbour.' }] },
   ],
   body: (entries) => ({
     tools: [
@@ -106,7 +109,7 @@ const codex: Agent = {
     store: false,
     include: ['reasoning.encrypted_content'],
     prompt_cache_key: '0199',
-    client_metadata: { session: '0199' },
+    client_metadata: { session_id: '0199', turn_id: '0199', 'x-codex-turn-metadata': '{"request_kind":"turn"}' },
     ...told('responses', entries),
   }),
 };
@@ -114,8 +117,8 @@ const codex: Agent = {
 const geminiCli: Agent = {
   client: 'generate-content',
   tool: 'run_shell_command',
-  headers: { 'x-goog-api-key': 'any-key', 'user-agent': 'GeminiCLI/0.61.0/gemini (linux; x64)', 'x-goog-api-client': 'google-genai-sdk/1.30.0 gl-node/v24' },
-  opening: [{ role: 'user', parts: [{ text: 'This is the workspace.\n' }] }, { role: 'model', parts: [{ text: 'Got it.' }] }, { role: 'user', parts: [{ text: 'List the harbour.' }] }],
+  headers: { 'x-goog-api-key': 'any-key', 'user-agent': 'GeminiCLI-tui/0.61.0/gemini (linux; x64; terminal)', 'x-goog-api-client': 'google-genai-sdk/1.30.0 gl-node/v26', 'x-gemini-api-privileged-user-id': 'd1' },
+  opening: [{ role: 'user', parts: [{ text: 'This is the workspace.\n' }, { text: 'List the harbour.' }] }],
   body: (entries) => ({
     systemInstruction: { role: 'user', parts: [{ text: 'You are an agent in a terminal.' }] },
     tools: [
@@ -137,12 +140,9 @@ async function ask(agent: Agent, wire: Wire, entries: readonly Entry[]): Promise
   return crossing;
 }
 
-/**
- * An entry as the agent sends it back: Codex without the id and status of its own messages, Claude Code with its calls
- * behind all else.
- */
+/** An entry as the agent sends it back: Codex as it came but for an empty content of thoughts, Claude Code with its calls behind all else. */
 function resent(client: Wire, entry: Entry): Entry {
-  if (client === 'responses' && 'content' in entry) return { ...entry, id: undefined, status: undefined };
+  if (client === 'responses' && 'summary' in entry) return { ...entry, content: null };
   if (client !== 'messages' || !('content' in entry)) return entry;
   const isCall = ({ type }: Json): boolean => type === 'tool_use';
   const blocks = objects(entry.content);
@@ -234,7 +234,8 @@ describe('on its own wire', () => {
 
   it.each<[string, Agent, IncomingHttpHeaders]>([
     ['Claude Code keeps its betas, known or not, and its version', claudeCode, { 'anthropic-beta': claudeCode.headers['anthropic-beta'], 'anthropic-version': '2023-06-01' }],
-    ['Codex keeps its betas', codex, { 'openai-beta': 'responses=experimental' }],
+    ['Codex has none for its vendor', codex, {}],
+    ['what a client asks of OpenAI goes to it', { ...codex, headers: { ...codex.headers, 'openai-beta': 'responses=experimental' } }, { 'openai-beta': 'responses=experimental' }],
     ['Gemini CLI has none', geminiCli, {}],
   ])('%s; nothing else of its headers goes on', async (_, agent, kept) => {
     const { client } = agent;
@@ -262,7 +263,7 @@ describe('on its own wire', () => {
     expect(end.losses).toEqual([]);
   });
 
-  it('what Codex lets out of a message it sends back is asked for where the configuration is strict', async () => {
+  it('what older versions of Codex let out of a message they send back is asked for where the configuration is strict', async () => {
     const { id } = modelOf('responses');
     const again = { input: [...codex.opening, { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'I run it.' }] }, { role: 'user', content: 'Well?' }] };
     const strict = await startGateway({ plugins: [openDoors(), responses()] });
@@ -366,6 +367,13 @@ describe('an address that does not ask for events', () => {
     const finished = objects(chunks).map(({ candidates }) => objects(candidates).some(({ finishReason }) => finishReason === 'STOP'));
     expect([finished.length > 1, finished.at(-1), finished.filter(Boolean).length]).toEqual([true, true, 1]);
   });
+});
+
+it.each(wires.filter((wire) => wire !== 'responses'))('Codex that wants a conversation made short by OpenAI is told that %s does not, and pays nothing', async (wire) => {
+  const { id } = modelOf(wire, 'thinking');
+  const { status, text, sent, end } = await quartet.ask('responses', id, codex.body([...codex.opening, { type: 'compaction_trigger' }]), true, codex.headers);
+  expect([status, JSON.parse(text), sent]).toMatchObject([400, { error: { param: `input[${codex.opening.length}]` } }, undefined]);
+  expect(end.type).toBe('failed');
 });
 
 it('Codex that tries a WebSocket first is told at once to go on without', async () => {
