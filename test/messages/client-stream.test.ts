@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { StreamEncoder } from '../../plugins/protocols/messages/encode-events.ts';
 import type { CanonicalEvent, Opaque } from '../../core/index.ts';
 import { clientPath } from '../../core/loss.ts';
 import { seal } from '../../plugins/shared/envelope.ts';
@@ -154,9 +155,17 @@ describe('sealed state of another vendor', () => {
   it('never comes behind the text a reply ends with, which clients look for there', () => {
     const lost: string[] = [];
     const withLosses = { ...context, lost: (kind: string): void => void lost.push(kind) };
-    const closing = [start(0, 'text'), delta(0, 'Well.'), end(0, [{ vendor: 'google', kind: 'signature', value: 't' }]), ...last];
-    expect(client.encodeReply(closing, withLosses)).toMatchObject({ content: [{ type: 'text', text: 'Well.' }] });
-    expect(lost).toEqual(['text.opaque']);
+    const sealed = { vendor: 'google', kind: 'signature', value: 't' };
+    const closing = [start(0, 'text'), delta(0, 'Hm.'), end(0), call(1, 'a'), end(1), start(2, 'text'), delta(2, 'Well.'), end(2, [sealed]), ...last];
+    const body = client.encodeReply(closing, withLosses);
+    const content = isObject(body) ? body['content'] : undefined;
+    expect([content, lost]).toMatchObject([[{ type: 'text' }, { type: 'tool_use' }, { type: 'redacted_thinking' }, { type: 'text', text: 'Well.' }], []]);
+    const [turn] = callWith({ messages: [{ role: 'assistant', content }] }).decode().turns;
+    expect(turn?.blocks).toEqual([expect.not.objectContaining({ opaque: expect.anything() }), expect.objectContaining({ id: 'a' }), expect.objectContaining({ text: 'Well.', opaque: [sealed] })]);
+    // In a stream the text is gone before its seal is known.
+    const stream = new StreamEncoder(withLosses);
+    const frames = closing.map((event) => stream.push(event)).join('');
+    expect([frames.includes('redacted_thinking'), lost]).toEqual([false, ['text.opaque']]);
   });
 
   it('is told as lost by where it stood', () => {

@@ -7,7 +7,7 @@ import { ReplyEvents } from './reply-events.ts';
 type Content = Record<string, unknown>;
 
 export function encodeReply(events: readonly CanonicalEvent[], context: ReplyContext): unknown {
-  const wire = new ReplyEvents(context);
+  const wire = new ReplyEvents(context, true);
   let message: Content = {};
   const content: Content[] = [];
   /** JSON text of arguments, by their block. */
@@ -21,7 +21,15 @@ export function encodeReply(events: readonly CanonicalEvent[], context: ReplyCon
     else if (event.type === 'message_delta' && isObject(event['delta'])) message = { ...message, ...event['delta'], usage: event['usage'] };
   }
   for (const [index, text] of inputs) Object.assign(content[index] ?? {}, { input: argumentsObject(text) ?? { _raw: text } });
+  closeWithText(content);
   return message;
+}
+
+/** What seals the last text stands before it. */
+function closeWithText(content: Content[]): void {
+  const last = content.findLastIndex(({ type }) => type !== 'redacted_thinking');
+  const text = content[last];
+  if (text?.['type'] === 'text') content.push(...content.splice(last, 1));
 }
 
 function firstOf(block: Fields): Content {

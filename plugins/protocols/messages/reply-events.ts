@@ -33,6 +33,7 @@ const tokensPerImage = 1600;
 
 export class ReplyEvents {
   readonly #context: ReplyContext;
+  readonly #whole: boolean;
   /** Blocks that have begun beside the current one, in their order, with what was said of them. */
   readonly #waiting = new Map<number, BlockEvent[]>();
   #events: WireEventBody[] = [];
@@ -50,8 +51,10 @@ export class ReplyEvents {
   /** The answer so far: citations of others say where in it they stand. */
   readonly #said = new Transcript(longestCited);
 
-  constructor(context: ReplyContext) {
+  /** `whole`: the reply is told in one, so that what seals its last text can stand before it. */
+  constructor(context: ReplyContext, whole = false) {
     this.#context = context;
+    this.#whole = whole;
   }
 
   push(event: CanonicalEvent): readonly WireEventBody[] {
@@ -191,10 +194,10 @@ export class ReplyEvents {
   }
 
   /** State in a block of its own; another vendor's in an envelope. */
-  #seal(current: Current, state: Opaque): void {
+  #seal(current: Current, state: Opaque, owner = ownerOf(current)): void {
     const { kind } = current.start;
     const native = kind === 'reasoning' && state.vendor === nativeVendor;
-    const index = this.#begin({ type: 'redacted_thinking', data: native ? state.value : writeEnvelope(state, ownerOf(current)) });
+    const index = this.#begin({ type: 'redacted_thinking', data: native ? state.value : writeEnvelope(state, owner) });
     this.#events.push({ type: 'content_block_stop', index });
     current.index ??= index;
   }
@@ -227,14 +230,21 @@ export class ReplyEvents {
     return Math.ceil((textBytes + mediaBytes) / bytesPerToken) + images * tokensPerImage;
   }
 
+  /** A text that ends a reply is its last block: Claude Code prints that one, and nothing where it is no text. */
+  #closeText(): void {
+    const held = this.#held;
+    this.#held = [];
+    if (this.#whole) for (const [text, state] of held) this.#seal(text, state, 'next text');
+    else if (held.length > 0) this.#context.lost?.('text.opaque', 'a stream ends with its text, and has no place behind it for what seals that');
+  }
+
   /** Blocks that never ended end here, then why the reply did, and what it used. */
   #close(): void {
     for (let current = this.#current; current; current = this.#current) {
       this.#end(current, { type: 'block-end', candidate: 0, block: current.start.block });
     }
     this.#head();
-    // A text that ends a reply is told last: Claude Code prints its last block, and nothing where that is no text.
-    if (this.#held.length > 0) this.#context.lost?.('text.opaque', 'messages ends with a text, and has no place for what seals it');
+    this.#closeText();
     const { reason = { unified: 'other', raw: '' }, stopSequence = null, vendor } = this.#finish ?? {};
     const word = encodeFinish(reason.unified, this.#calls > 0, this.#refused);
     if (reason.unified === 'other') this.#context.lost?.('finish', `messages has no word for "${reason.raw.slice(0, longestWord)}"`);

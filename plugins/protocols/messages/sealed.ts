@@ -1,17 +1,18 @@
 /**
  * Another vendor's sealed state in this wire's one slot for it, the `data` of a redacted_thinking block. State that
  * belongs to another block says so in its envelope: to a tool call by its id, wherever that stands in the message, for
- * Claude Code sends its calls back behind all else; to the last thoughts or the last text before it. Otherwise it is
- * all there is of some reasoning.
+ * Claude Code sends its calls back behind all else; to the last thoughts or the last text before it, or to the next text.
+ * Otherwise it is all there is of some reasoning.
  */
 import type { Block, Opaque } from '../../../core/index.ts';
 import { seal, unseal } from '../../shared/envelope.ts';
 
 const mark = ' of ';
 const ofCall = 'call ';
+const nextText = 'next text';
 
 /** What the state belongs to. */
-export type Owner = 'reasoning' | 'text' | { readonly call: string };
+export type Owner = 'reasoning' | 'text' | typeof nextText | { readonly call: string };
 
 export function writeEnvelope(opaque: Opaque, owner: Owner | undefined): string {
   if (owner === undefined) return seal(opaque);
@@ -22,17 +23,23 @@ export function writeEnvelope(opaque: Opaque, owner: Owner | undefined): string 
 export class UnsealedBlocks {
   readonly blocks: Block[] = [];
   readonly #owners = new Map<string, Extract<Block, { opaque?: unknown }>>();
-  /** State of calls that are yet to come. */
+  /** State of calls and texts that are yet to come. */
   readonly #early = new Map<string, Opaque[]>();
 
   add(block: Block): void {
     this.blocks.push(block);
     if (block.type === 'text' || block.type === 'reasoning') this.#owners.set(block.type, block);
-    if (block.type === 'tool-call' && !this.#owners.has(ofCall + block.id)) {
-      this.#owners.set(ofCall + block.id, block);
-      const early = this.#early.get(ofCall + block.id);
-      if (early) block.opaque = early;
-    }
+    if (block.type === 'text') this.#claim(nextText, block);
+    if (block.type !== 'tool-call' || this.#owners.has(ofCall + block.id)) return;
+    this.#owners.set(ofCall + block.id, block);
+    this.#claim(ofCall + block.id, block);
+  }
+
+  #claim(owner: string, block: Extract<Block, { opaque?: unknown }>): void {
+    const early = this.#early.get(owner);
+    if (!early) return;
+    block.opaque = early;
+    this.#early.delete(owner);
   }
 
   /** Gives the state of an envelope, which stood at `at`, back to the block that it belongs to. Answers whether it was one. */
