@@ -19,9 +19,13 @@ export function holdsEnvelope(text: string): boolean {
   return text.includes(seldom);
 }
 
-/** Puts sealed state into an envelope; base64, without line breaks. */
-export function seal({ vendor, kind, value }: Opaque): string {
-  return Buffer.from(magic + JSON.stringify([vendor, kind, value])).toString('base64');
+/** Between the kind of a state and its owner; no kind contains it, and an owner may. */
+const ownerMark = ' of ';
+
+/** Puts sealed state into an envelope, and with it what the state belongs to, where that is not the block it stands in. */
+export function seal({ vendor, kind, value }: Opaque, owner?: string): string {
+  const label = owner === undefined ? kind : kind + ownerMark + owner;
+  return Buffer.from(magic + JSON.stringify([vendor, label, value])).toString('base64');
 }
 
 /** The state an envelope holds; undefined for what is no envelope, or no longer whole. */
@@ -35,4 +39,13 @@ export function unseal(text: string): Opaque | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** An envelope's state, and apart from it the owner it was sealed with. */
+export function unsealOwned(text: string): { readonly opaque: Opaque; readonly owner: string | undefined } | undefined {
+  const opaque = unseal(text);
+  if (!opaque) return undefined;
+  const at = opaque.kind.indexOf(ownerMark);
+  if (at < 0) return { opaque, owner: undefined };
+  return { opaque: { ...opaque, kind: opaque.kind.slice(0, at) }, owner: opaque.kind.slice(at + ownerMark.length) };
 }

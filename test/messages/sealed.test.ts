@@ -24,6 +24,14 @@ describe('state that belongs to other blocks', () => {
     ]);
   });
 
+  it('goes to its call whatever the id of that holds', () => {
+    const unsealed = new UnsealedBlocks();
+    const id = 'call of the wild of 2';
+    unsealed.add({ type: 'tool-call', id, name: 'look', arguments: '{}' });
+    unsealed.open(writeEnvelope(state, { call: id }), 'x');
+    expect(unsealed.blocks).toMatchObject([{ id, opaque: [state] }]);
+  });
+
   it('is given back in no time where there is much of it', () => {
     const unsealed = new UnsealedBlocks();
     const begun = performance.now();

@@ -5,9 +5,8 @@
  * Otherwise it is all there is of some reasoning.
  */
 import type { Block, Opaque } from '../../../core/index.ts';
-import { seal, unseal } from '../../shared/envelope.ts';
+import { seal, unsealOwned } from '../../shared/envelope.ts';
 
-const mark = ' of ';
 const ofCall = 'call ';
 const nextText = 'next text';
 
@@ -15,8 +14,7 @@ const nextText = 'next text';
 export type Owner = 'reasoning' | 'text' | typeof nextText | { readonly call: string };
 
 export function writeEnvelope(opaque: Opaque, owner: Owner | undefined): string {
-  if (owner === undefined) return seal(opaque);
-  return seal({ ...opaque, kind: opaque.kind + mark + (typeof owner === 'string' ? owner : ofCall + owner.call) });
+  return seal(opaque, typeof owner === 'object' ? ofCall + owner.call : owner);
 }
 
 /** The blocks of a message, and by name those that state may belong to: a search for each envelope would take quadratic time. */
@@ -44,10 +42,9 @@ export class UnsealedBlocks {
 
   /** Gives the state of an envelope, which stood at `at`, back to the block that it belongs to. Answers whether it was one. */
   open(data: string, at: string): boolean {
-    const sealed = unseal(data);
+    const sealed = unsealOwned(data);
     if (!sealed) return false;
-    const [kind = '', owner] = sealed.kind.split(mark, 2);
-    const opaque = { ...sealed, kind };
+    const { opaque, owner } = sealed;
     if (owner === undefined) {
       this.add({ type: 'reasoning', text: '', opaque: [opaque], at });
     } else {

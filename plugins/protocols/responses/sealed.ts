@@ -5,11 +5,10 @@
  * right before that item.
  */
 import type { Opaque } from '../../../core/index.ts';
-import { seal, unseal } from '../../shared/envelope.ts';
+import { seal, unsealOwned } from '../../shared/envelope.ts';
 import { nativeVendor } from './bag.ts';
 
 const nativeKind = 'encrypted';
-const mark = ' of ';
 const blockBefore = 'the block before';
 
 /** Whose the state is: reasoning's own, unless it is a tool call's (told by its id) or the block's before. */
@@ -39,15 +38,14 @@ export function isNativeSeal(content: string): boolean {
 
 /** Passed whose it is where it stands in no envelope. */
 export function readSealed(content: string, sealer: string): Sealed {
-  const opaque = unseal(content);
-  if (!opaque) return { opaque: { vendor: isNativeSeal(content) ? nativeVendor : sealer, kind: nativeKind, value: content }, owner: undefined };
-  const at = opaque.kind.indexOf(mark);
-  if (at < 0) return { opaque, owner: undefined };
-  const owner = opaque.kind.slice(at + mark.length);
-  return { opaque: { ...opaque, kind: opaque.kind.slice(0, at) }, owner: owner === blockBefore ? 'block' : { call: owner } };
+  const sealed = unsealOwned(content);
+  if (!sealed) return { opaque: { vendor: isNativeSeal(content) ? nativeVendor : sealer, kind: nativeKind, value: content }, owner: undefined };
+  const { opaque, owner } = sealed;
+  if (owner === undefined) return { opaque, owner };
+  return { opaque, owner: owner === blockBefore ? 'block' : { call: owner } };
 }
 
 export function writeSealed(opaque: Opaque, owner: Owner): string {
-  if (owner !== undefined) return seal({ ...opaque, kind: opaque.kind + mark + (owner === 'block' ? blockBefore : owner.call) });
+  if (owner !== undefined) return seal(opaque, owner === 'block' ? blockBefore : owner.call);
   return opaque.vendor === nativeVendor && opaque.kind === nativeKind ? opaque.value : seal(opaque);
 }
