@@ -3,7 +3,7 @@
  * a call routed. It is checked here and never sent on. A wish that is not known is refused, since it would not be met.
  */
 import { z } from 'zod';
-import type { Preferences } from '../../core/index.ts';
+import { GatewayError, type Preferences } from '../../core/index.ts';
 
 const names = z.array(z.string().min(1)).max(100);
 const decimal = /^\d+(\.\d{1,9})?$/;
@@ -43,4 +43,13 @@ export function preferencesOf(wire: z.output<typeof providerObject> | null | und
     fallback: typeof fallback === 'string' ? [fallback] : (fallback ?? undefined),
     max_price: most ? { prompt: most.prompt ?? undefined, completion: most.completion ?? undefined, request: most.request ?? undefined } : undefined,
   };
+}
+
+/** Throws the refusal of a vendor's own field that names other models, which would answer at prices of theirs. */
+export function refuseOtherModels(field: string): never {
+  throw new GatewayError(
+    'unsupported_parameter',
+    `"${field}" lets a model answer that the call is not priced by: name the models to fall back to as "provider.fallback", or leave it out.`,
+    { param: field },
+  );
 }

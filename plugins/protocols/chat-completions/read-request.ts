@@ -2,11 +2,11 @@
  * Reads a client's request: its shape by the wire schema, then what takes two fields to see, then the facts the
  * gateway decides by. The canonical form is made when first asked for, since most calls go on verbatim.
  */
-import { GatewayError, type CanonicalRequest, type ClientCall, type Fee, type InputSize, type Mode, type Model, type Preferences } from '../../../core/index.ts';
+import type { CanonicalRequest, ClientCall, Fee, InputSize, Mode, Model, Preferences } from '../../../core/index.ts';
 import { base64Length } from '../../shared/data-url.ts';
 import { holdsEnvelope } from '../../shared/envelope.ts';
-import { preferencesOf } from '../../shared/provider-object.ts';
 import { askedModes } from '../../shared/modes.ts';
+import { preferencesOf, refuseOtherModels } from '../../shared/provider-object.ts';
 import { isObject } from '../../shared/vendor-bag.ts';
 import { badField, checkWire } from '../../shared/wire-check.ts';
 import { decodeRequest, isOwnTool, isSearch, leastLimit } from './decode-request.ts';
@@ -124,9 +124,7 @@ function checkTogether(wire: WireRequest): void {
     throw badField('top_logprobs', 'is only for calls with log probabilities', '"logprobs": true with it, or leave it out');
   }
   const { models } = wire;
-  if (Array.isArray(models) && models.length > 0) {
-    throw new GatewayError('unsupported_parameter', '"models" lets a model answer that the call is not priced by: name the models to fall back to as "provider.fallback", or leave it out.', { param: 'models' });
-  }
+  if (Array.isArray(models) && models.length > 0) refuseOtherModels('models');
   checkToolChoice(wire);
   const { function_call: call, functions = [] } = wire;
   if (typeof call === 'object' && call && !functions?.some(({ name }) => name === call.name)) {

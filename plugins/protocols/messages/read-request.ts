@@ -6,8 +6,8 @@
 import { GatewayError } from '../../../core/index.ts';
 import type { CanonicalRequest, ClientCall, ClientHeaders, Fee, InputSize, Match, Mode, Preferences } from '../../../core/index.ts';
 import { holdsEnvelope } from '../../shared/envelope.ts';
-import { preferencesOf } from '../../shared/provider-object.ts';
 import { askedModes } from '../../shared/modes.ts';
+import { preferencesOf, refuseOtherModels } from '../../shared/provider-object.ts';
 import { badField, checkWire } from '../../shared/wire-check.ts';
 import { decodeRequest, isSearch } from './decode-request.ts';
 import { countWire, isFunctionTool, isKnownBlock, requestWire } from './wire.ts';
@@ -109,9 +109,7 @@ function checkStateless({ thread }: WireRequest): void {
 
 /** What lets the vendor answer by other models than the one asked for, at prices of theirs. */
 function checkAlone({ fallbacks, tools }: WireRequest): void {
-  if (fallbacks !== undefined && fallbacks !== null) {
-    throw new GatewayError('unsupported_parameter', '"fallbacks" lets a model answer that the call is not priced by: name the models to fall back to as "provider.fallback", or leave it out.', { param: 'fallbacks' });
-  }
+  if (fallbacks !== undefined && fallbacks !== null) refuseOtherModels('fallbacks');
   const advisor = tools?.findIndex((tool) => tool.type?.startsWith('advisor_')) ?? -1;
   if (advisor < 0) return;
   const param = `tools[${advisor}].type`;
