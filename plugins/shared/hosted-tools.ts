@@ -6,12 +6,12 @@
 import type { CanonicalRequest, Model, Tool } from '../../core/index.ts';
 import type { Lose } from './losses.ts';
 import { refusePart } from './refuse-part.ts';
-import { isObject, type Fields } from './vendor-bag.ts';
+import { isObject } from './vendor-bag.ts';
 
 /** What the output of code that a vendor ran is called, in a block right behind the code. */
 export const codeResult = 'code_result';
 
-type HostedTool = Extract<Tool, { type: 'hosted' }>;
+export type HostedTool = Extract<Tool, { type: 'hosted' }>;
 
 /** Whether a model's vendor runs such a tool, at a price that is known. */
 export function hosts({ capabilities, supportedParameters, free, price }: Model, kind: HostedTool['kind']): boolean {
@@ -54,81 +54,6 @@ export function withoutForbidden({ tools = [], toolChoice }: CanonicalRequest): 
 export function loseHosted(tool: HostedTool, path: string, lose: Lose): void {
   if (isIndispensable(tool)) refusePart(tool, path, 'This model is reached by a protocol or vendor that has no such tool.');
   lose(path, `${tool.protocol} has a tool of its own here`, 'vendor');
-}
-
-/** Whether a call of a tool is wanted in any case: that is lost where none of the tools is left. */
-export function mustCall({ toolChoice }: CanonicalRequest): boolean {
-  return toolChoice !== undefined && (toolChoice.required ?? (toolChoice.mode !== 'auto' && toolChoice.mode !== 'none'));
-}
-
-type SearchOption = 'size' | 'location' | 'allowed' | 'blocked' | 'uses';
-
-/** What each wire calls the options of its search; a location stands flat in some, and one level down in others. */
-const options: Readonly<Record<string, SearchOption>> = {
-  search_context_size: 'size',
-  user_location: 'location',
-  'filters.allowed_domains': 'allowed',
-  allowed_domains: 'allowed',
-  'filters.blocked_domains': 'blocked',
-  blocked_domains: 'blocked',
-  max_uses: 'uses',
-};
-
-/** How a wire writes an option it has. */
-export type SearchWords = Readonly<Partial<Record<SearchOption, (value: unknown) => Fields>>>;
-
-/** The options of any vendor's search in another wire's words; those it has none for are told as lost. */
-export function searchOptions({ protocol, value }: HostedTool, path: string, words: SearchWords, lose: Lose): Fields {
-  const written: Record<string, unknown> = {};
-  for (const [name, option] of flattened(protocol === 'generate-content' ? inside(value) : value)) {
-    const kind = options[name];
-    const write = kind && words[kind];
-    if (write) Object.assign(written, write(kind === 'location' ? placeOf(option) : option));
-    else lose(`${path}.${name}`, 'the search of this model has no such option');
-  }
-  return written;
-}
-
-/** Google names the tool by its one member. */
-function inside(value: unknown): unknown {
-  return isObject(value) ? Object.values(value)[0] : undefined;
-}
-
-function* flattened(value: unknown): Generator<[name: string, option: unknown]> {
-  for (const [name, option] of Object.entries(isObject(value) ? value : {})) {
-    if (option === null || name === 'type' || name === 'name') continue;
-    if (name === 'filters' && isObject(option)) for (const [inner, each] of Object.entries(option)) yield [`filters.${inner}`, each];
-    else if (!isObject(option) || Object.keys(option).length > 0) yield [name, option];
-  }
-}
-
-/** `{ city, region, country, timezone }`. */
-function placeOf(location: unknown): Fields {
-  if (!isObject(location)) return {};
-  const { type: _type, approximate, ...place } = location;
-  return isObject(approximate) ? approximate : place;
-}
-
-/** OpenAI's limit of the calls of all tools it runs, a field of the request; elsewhere a search is limited by an option of its own. */
-export const callLimit = 'max_tool_calls';
-const useLimit = 'max_uses';
-
-/** Whether a vendor is asked to search and to run nothing else: then the two limits say the same. */
-function onlySearches(tools: readonly Tool[]): boolean {
-  return tools.every((tool) => tool.type !== 'hosted' || tool.kind === 'web-search');
-}
-
-/** The tools of a request, with OpenAI's limit as an option of its search. */
-export function withLimitedSearch({ tools = [], vendor }: CanonicalRequest): readonly Tool[] {
-  const limit = vendor?.['responses']?.[callLimit];
-  if (typeof limit !== 'number' || !onlySearches(tools)) return tools;
-  return tools.map((tool) => (tool.type === 'hosted' && isObject(tool.value) ? { ...tool, value: { ...tool.value, [useLimit]: limit } } : tool));
-}
-
-/** The limit of the search as one of all tools that the vendor runs; undefined where it has none, or others are run. */
-export function limitOfSearch(tools: readonly Tool[]): unknown {
-  const [value] = tools.flatMap((tool) => (tool.type === 'hosted' ? [tool.value] : []));
-  return onlySearches(tools) && isObject(value) ? value[useLimit] : undefined;
 }
 
 /** Throws where code is to run in a place, or on files, that another vendor keeps. */

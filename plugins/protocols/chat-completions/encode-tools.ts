@@ -1,9 +1,11 @@
 /** Tools, and the choice among them, as this wire names them; in the former names where a client used those. */
 import type { CanonicalRequest, Model, Tool } from '../../../core/index.ts';
 import { asFunction } from '../../shared/custom-tools.ts';
-import { loseHosted, mustCall, searchOptions, withoutForbidden, type SearchWords } from '../../shared/hosted-tools.ts';
+import { loseHosted, withoutForbidden } from '../../shared/hosted-tools.ts';
 import { loseNamespaces } from '../../shared/namespaces.ts';
 import { fitStrict, objectSchema } from '../../shared/object-schema.ts';
+import { searchOptions, type SearchWords } from '../../shared/search-options.ts';
+import { loseChoice, offeredNames } from '../../shared/tool-choice.ts';
 import { isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import type { Encoding } from './encode-parts.ts';
@@ -36,7 +38,7 @@ export function encodeTools(request: CanonicalRequest, model: Model, encoding: E
   }
   // A choice among no tools is refused by vendors; a client of this protocol is left to hear that itself.
   if (!encoding.own && tools.length === 0) {
-    if (mustCall(request)) lose('toolChoice', 'the model is not offered what it is to choose from');
+    loseChoice(request, lose);
     return { web_search_options: search };
   }
   const former = form.includes('functions');
@@ -73,11 +75,11 @@ function reference(asked: string, tools: readonly Tool[], { own, extras }: Encod
   return custom ? { type: 'custom', custom: { name } } : { type: 'function', function: { name } };
 }
 
-function encodeChoice({ toolChoice, tools = [] }: CanonicalRequest, encoding: Encoding): unknown {
+function encodeChoice(request: CanonicalRequest, encoding: Encoding): unknown {
+  const { toolChoice, tools = [] } = request;
   if (!toolChoice) return undefined;
   const { mode, names: asked = [], required } = toolChoice;
-  const names = encoding.own ? asked : asked.filter((name) => tools.some((tool) => tool.type !== 'hosted' && tool.name === name));
-  if (names.length < asked.length) encoding.lose('toolChoice', 'it names a tool that the model is not offered');
+  const names = encoding.own ? asked : offeredNames(request, encoding.lose);
   if (names.length === 0 && asked.length > 0) return undefined;
   if (mode === 'one') return overlay(bag.fields(toolChoice), reference(names[0] ?? '', tools, encoding));
   if (mode !== 'subset') return mode;

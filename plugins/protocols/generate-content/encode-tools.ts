@@ -1,19 +1,20 @@
 /** Tools, and the choice among them, as this wire groups and names them. */
 import { isDeepStrictEqual } from 'node:util';
 import type { CanonicalRequest, Model, Tool } from '../../../core/index.ts';
+import { asFunction } from '../../shared/custom-tools.ts';
+import { checkContainer, hosts, loseHosted, withoutForbidden, withoutRepeats, type HostedTool } from '../../shared/hosted-tools.ts';
+import { loseNamespaces } from '../../shared/namespaces.ts';
+import { searchOptions } from '../../shared/search-options.ts';
+import { loseChoice, offeredNames } from '../../shared/tool-choice.ts';
 import { isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { groupForm, openApiForm } from './decode-tools.ts';
 import type { Encoding } from './encoding.ts';
-import { asFunction } from '../../shared/custom-tools.ts';
-import { checkContainer, hosts, loseHosted, mustCall, searchOptions, withoutForbidden, withoutRepeats } from '../../shared/hosted-tools.ts';
-import { loseNamespaces } from '../../shared/namespaces.ts';
 import { fitParameters } from './fit-schema.ts';
 import { fromOpenApi } from './openapi-schema.ts';
 import { fitName } from './tool-names.ts';
 
 type OwnTool = Exclude<Tool, { type: 'hosted' }>;
-type HostedTool = Extract<Tool, { type: 'hosted' }>;
 
 export function encodeTools(request: CanonicalRequest, model: Model, encoding: Encoding): Fields {
   const { capabilities } = model;
@@ -28,7 +29,7 @@ export function encodeTools(request: CanonicalRequest, model: Model, encoding: E
   // A choice among no functions is refused by the vendor; a client of this protocol is left to hear that itself.
   const choosable = own || request.tools?.some(({ type }) => type !== 'hosted');
   const calling = choosable ? encodeChoice(request, encoding) : undefined;
-  if (!choosable && mustCall(request)) lose('toolChoice', 'the model is not offered what it is to choose from');
+  if (!choosable) loseChoice(request, lose);
   return { tools: tools?.length || own ? tools : undefined, toolConfig: calling && { functionCallingConfig: calling } };
 }
 
@@ -103,14 +104,14 @@ function parametersOf(tool: Extract<Tool, { type: 'function' }>, path: string, {
 const modes = { auto: 'AUTO', none: 'NONE', required: 'ANY', one: 'ANY' } as const;
 
 /** The mode as it was written; `VALIDATED` is the only one that binds a model to some tools and leaves it to call none. */
-function encodeChoice({ toolChoice, tools = [] }: CanonicalRequest, { own, lose }: Encoding): Fields | undefined {
+function encodeChoice(request: CanonicalRequest, { own, lose }: Encoding): Fields | undefined {
+  const { toolChoice } = request;
   if (!toolChoice) return undefined;
   const { mode, names, required } = toolChoice;
   const written = bag.form(toolChoice).find((word) => word.startsWith('mode:'))?.slice('mode:'.length);
   const usual = mode === 'subset' ? (required ? 'ANY' : 'VALIDATED') : modes[mode];
   if (own) return { mode: written ?? usual, ...(names ? { allowedFunctionNames: names } : {}) };
   if (names === undefined) return { mode: usual };
-  const offered = names.filter((name) => tools.some((tool) => tool.type !== 'hosted' && tool.name === name));
-  if (offered.length < names.length) lose('toolChoice', 'it names a tool that the model is not offered');
+  const offered = offeredNames(request, lose);
   return offered.length > 0 ? { mode: usual, allowedFunctionNames: offered.map(fitName) } : undefined;
 }

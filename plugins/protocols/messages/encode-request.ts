@@ -6,8 +6,8 @@ import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/inde
 import { fitLimit } from '../../shared/fit-limit.ts';
 import { fitModalities } from '../../shared/fit-modalities.ts';
 import { foreignFields } from '../../shared/foreign-fields.ts';
-import { callLimit } from '../../shared/hosted-tools.ts';
 import { noteLosses } from '../../shared/losses.ts';
+import { callLimit } from '../../shared/search-options.ts';
 import { nested, overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { markEncoder } from './cache.ts';

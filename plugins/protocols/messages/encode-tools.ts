@@ -1,11 +1,13 @@
 /** Tools, and the choice among them, as this wire names them. */
 import type { CanonicalRequest, Tool } from '../../../core/index.ts';
 import { asFunction } from '../../shared/custom-tools.ts';
-import { checkContainer, hosts, loseHosted, mustCall, searchOptions, withLimitedSearch, withoutRepeats, type SearchWords } from '../../shared/hosted-tools.ts';
+import { checkContainer, hosts, loseHosted, withoutRepeats } from '../../shared/hosted-tools.ts';
 import type { Lose } from '../../shared/losses.ts';
 import { loseNamespaces } from '../../shared/namespaces.ts';
 import { objectSchema } from '../../shared/object-schema.ts';
 import { refusePart } from '../../shared/refuse-part.ts';
+import { searchOptions, withLimitedSearch, type SearchWords } from '../../shared/search-options.ts';
+import { loseChoice } from '../../shared/tool-choice.ts';
 import { isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import type { Encoding } from './encoding.ts';
@@ -33,7 +35,7 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Enco
   // A choice among no tools, or of one that is lost, is refused; a client of this protocol is left to hear that itself.
   const named = choice?.['type'] === 'tool' ? choice['name'] : undefined;
   if (own || (tools.length > 0 && (named === undefined || tools.some(({ name }) => name === named)))) return { tools, choice };
-  if (mustCall(request)) lose('toolChoice', 'the model is not offered what it is to choose from');
+  loseChoice(request, lose);
   return tools.length > 0 ? { tools, choice: encodeChoice({ ...request, toolChoice: undefined }) } : {};
 }
 

@@ -1,7 +1,9 @@
 /** Tools, and the choice among them, as this wire names them: flat, and those of one namespace together. */
 import type { CanonicalRequest, Tool } from '../../../core/index.ts';
-import { callLimit, checkContainer, hosts, limitOfSearch, loseHosted, mustCall, searchOptions, withoutRepeats, type SearchWords } from '../../shared/hosted-tools.ts';
+import { checkContainer, hosts, loseHosted, withoutRepeats } from '../../shared/hosted-tools.ts';
 import { fitStrict, objectSchema } from '../../shared/object-schema.ts';
+import { callLimit, limitOfSearch, searchOptions, type SearchWords } from '../../shared/search-options.ts';
+import { loseChoice, offeredNames } from '../../shared/tool-choice.ts';
 import { isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
 import { flattenGrammar } from './decode-tools.ts';
@@ -19,7 +21,7 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Fiel
   const tools = writeTools(request.tools ?? [], limit === undefined ? searchWords : limitedWords, encoding);
   // A choice among no tools is refused by the vendor; a client of this protocol is left to hear that itself.
   if (!own && tools.length === 0) {
-    if (mustCall(request)) lose('toolChoice', 'the model is not offered what it is to choose from');
+    loseChoice(request, lose);
     return {};
   }
   return {
@@ -101,11 +103,11 @@ function reference(name: string, tools: readonly Tool[], { names }: Encoding): F
   return { type: custom ? 'custom' : 'function', name: names.wireOf(name)?.name ?? name };
 }
 
-function encodeChoice({ toolChoice, tools = [] }: CanonicalRequest, encoding: Encoding): unknown {
+function encodeChoice(request: CanonicalRequest, encoding: Encoding): unknown {
+  const { toolChoice, tools = [] } = request;
   if (!toolChoice) return undefined;
   const { mode, names: asked = [], required } = toolChoice;
-  const names = encoding.own ? asked : asked.filter((name) => tools.some((tool) => tool.type !== 'hosted' && tool.name === name));
-  if (names.length < asked.length) encoding.lose('toolChoice', 'it names a tool that the model is not offered');
+  const names = encoding.own ? asked : offeredNames(request, encoding.lose);
   if (names.length === 0 && asked.length > 0) return undefined;
   if (mode === 'one') return overlay(bag.fields(toolChoice), reference(names[0] ?? '', tools, encoding));
   if (mode !== 'subset') return mode;
