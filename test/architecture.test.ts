@@ -90,6 +90,15 @@ describe('boundaries', () => {
   });
 });
 
+describe('lists that clients and vendors send', () => {
+  const spread = /\.(?:push|unshift|splice|concat|min|max)\((?:[^{[()]*,\s*)?\.\.\./;
+
+  it('are never spread into the arguments of a call, of which there can only be so many', () => {
+    expect([spread.test('all.push(...more)'), spread.test('all.splice(at + 1, 0, ...more)'), spread.test('all.push({ ...one })')]).toEqual([true, true, false]);
+    for (const { path, text } of plugins) if (/^plugins\/(protocols|shared)\//.test(path)) expect(spread.exec(text)?.[0], path).toBeUndefined();
+  });
+});
+
 describe('sizes', () => {
   it.each(core.map(({ path, lines }) => [path, lines]))('%s is under 300 lines (%i)', (_, lines) => {
     expect(lines).toBeLessThan(300);

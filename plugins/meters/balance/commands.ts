@@ -14,7 +14,7 @@ async function all<Row>(list: (after: string | undefined) => Promise<{ readonly 
   const rows: Row[] = [];
   for (let after: string | null | undefined; after !== null; ) {
     const { data, next } = await list(after);
-    rows.push(...data);
+    for (const row of data) rows.push(row);
     after = next;
   }
   return rows;

@@ -209,7 +209,7 @@ export class ReplyDecoder implements EventDecoder {
       const current = same && (repeats || text === '' || open.opaque.length === 0) ? open : this.#open(candidate, 'reasoning');
       current.entry ??= index;
       if (!repeats) this.#reason(candidate, text);
-      current.opaque.push(...opaque);
+      for (const state of opaque) current.opaque.push(state);
     }
     return entries.some(({ text }) => text !== '');
   }

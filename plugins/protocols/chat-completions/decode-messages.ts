@@ -157,13 +157,13 @@ function cacheLeft({ prompt_cache_breakpoint: mark }: { prompt_cache_breakpoint?
 export function readSignatures(extra: unknown): { opaque: Opaque[]; rest: Fields } {
   if (!isObject(extra)) return { opaque: [], rest: {} };
   const opaque: Opaque[] = [];
-  const rest = Object.entries(extra).map(([vendor, fields]): Fields => {
+  const rest = Object.entries(extra).flatMap(([vendor, fields]) => {
     const value = isObject(fields) ? fields['thought_signature'] : undefined;
-    if (!isObject(fields) || typeof value !== 'string') return { [vendor]: fields };
+    if (!isObject(fields) || typeof value !== 'string') return [[vendor, fields]];
     opaque.push(unseal(value) ?? { vendor, kind: 'signature', value });
-    return nested(vendor, leftover(fields, new Set(['thought_signature'])));
+    return Object.entries(nested(vendor, leftover(fields, new Set(['thought_signature']))));
   });
-  return { opaque, rest: Object.assign({}, ...rest) };
+  return { opaque, rest: Object.fromEntries(rest) };
 }
 
 function decodeCall(call: WireToolCall): Block {

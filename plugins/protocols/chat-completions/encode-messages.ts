@@ -53,13 +53,13 @@ export function encodeMessages(asked: readonly Turn[], encoding: Encoding): Fiel
       }
       const { message, media } = encodeResult(turn, block, path, encoding, files);
       messages.push(message);
-      shown.push(...media);
+      for (const part of media) shown.push(part);
       files += media.length / 2;
     }
     if (others.length === 0 && placed.length > 0) continue;
     showMedia();
     const message = turn.role === 'assistant' ? encodeAssistant(turn, encoding.own ? others : withBreaks(others), encoding) : encodeSpoken(turn, others, encoding);
-    if (turn.role === 'assistant') shown.push(...encodeShown(others, encoding));
+    if (turn.role === 'assistant') for (const part of encodeShown(others, encoding)) shown.push(part);
     // A turn of which nothing is left says nothing.
     if (encoding.own || turns.length === 1 || !saysNothing(message)) messages.push(message);
   }
@@ -167,10 +167,10 @@ function encodeAssistant(turn: Turn, placed: readonly Placed[], encoding: Encodi
   const fields: Record<string, unknown> = {};
   for (const { block, path } of placed) {
     if (block.type === 'text') {
-      spoken.push(...encodeParts(block, path, encoding));
+      for (const part of encodeParts(block, path, encoding)) spoken.push(part);
     } else if (block.type === 'reasoning') {
-      if (isPart(block)) spoken.push(...encodeThought({ block, path }, encoding));
-      else if (isReplayable(block, encoding)) reasoning.push(block);
+      if (isPart(block) && takesThinkingParts(encoding.model)) spoken.push(thoughtPart(block));
+      else if (!isPart(block) && isReplayable(block, encoding)) reasoning.push(block);
       else encoding.lose(path, 'reasoning is only given back to the vendor it came from', 'state');
     } else if (block.type === 'refusal') {
       if (bag.form(block).includes('field') || (!encoding.own && encoding.extras)) fields['refusal'] = block.text;
@@ -203,10 +203,8 @@ function isPart(block: ReasoningBlock): boolean {
   return bag.form(block).includes(thinkingForm);
 }
 
-function encodeThought({ block, path }: Placed<ReasoningBlock>, { model, lose }: Encoding): Fields[] {
-  if (takesThinkingParts(model)) return [overlay(bag.fields(block), { type: 'thinking', thinking: [{ type: 'text', text: block.text }] })];
-  lose(path, 'reasoning is only given back to the vendor it came from', 'state');
-  return [];
+function thoughtPart(block: ReasoningBlock): Fields {
+  return overlay(bag.fields(block), { type: 'thinking', thinking: [{ type: 'text', text: block.text }] });
 }
 
 /** Whether a picture goes back in the field that this protocol read it from. */

@@ -194,7 +194,7 @@ export function writeReasoning(blocks: readonly ReasoningBlock[]): Fields {
       details.push(restoreDetail(block, bag.fields(block), read));
     } else if (opaque.length > 0) {
       const format = (state: Opaque | undefined): Fields => ({ format: formatOf((state ?? opaque[0])?.vendor ?? '') });
-      details.push(...writeDetails({ ...block, opaque }, format, ({ value }) => value));
+      for (const detail of writeDetails({ ...block, opaque }, format, ({ value }) => value)) details.push(detail);
     } else {
       const name = field ?? textFields[0];
       texts[name] = (texts[name] ?? '') + block.text;

@@ -83,7 +83,7 @@ export class ToolCalls {
     call.id ||= id;
     call.name ||= name;
     call.text += text;
-    if (fragment['extra_content'] !== undefined) call.opaque.push(...readSignatures(fragment['extra_content']).opaque);
+    for (const state of readSignatures(fragment['extra_content']).opaque) call.opaque.push(state);
     if (call.name !== '') this.#tell(call);
   }
 

@@ -34,7 +34,7 @@ export function decodeTurns({ systemInstruction, contents }: WireRequest, text: 
     const previous = turns.at(-1);
     const rest = leftover(content, contentFields);
     if (role === 'assistant' && previous?.role === 'assistant' && Object.keys(rest).length === 0) {
-      previous.blocks.push(...blocks.map((block, place) => (place === 0 ? marked(block) : block)));
+      for (const [place, block] of blocks.entries()) previous.blocks.push(place === 0 ? marked(block) : block);
     } else {
       turns.push({ role, blocks, at, ...bag.keep(rest, content.role ? [] : ['no-role']) });
     }

@@ -182,7 +182,7 @@ export class ReplyDecoder implements EventDecoder {
     const open = candidate.open?.kind === kind && !another ? candidate.open : this.#open(candidate, kind);
     if (text !== '') this.#events.push({ type: 'block-delta', candidate: candidate.index, block: open.block, text });
     if (kind === 'text') candidate.answer.said.add(text);
-    open.opaque.push(...opaque);
+    for (const state of opaque) open.opaque.push(state);
   }
 
   #open(candidate: Candidate, kind: BlockKind, mediaType?: string, fields: Fields = {}, name?: string): OpenBlock {
@@ -207,7 +207,7 @@ export class ReplyDecoder implements EventDecoder {
   #whole(candidate: Candidate, kind: BlockKind, text: string, opaque: readonly Opaque[], fields: Fields, name?: string): void {
     const open = this.#open(candidate, kind, undefined, fields, name);
     if (text !== '') this.#events.push({ type: 'block-delta', candidate: candidate.index, block: open.block, text });
-    open.opaque.push(...opaque);
+    for (const state of opaque) open.opaque.push(state);
     this.#close(candidate);
   }
 
@@ -221,7 +221,7 @@ export class ReplyDecoder implements EventDecoder {
     const open = same ?? this.#open(candidate, kind, mimeType);
     const text = joined ? open.samples.add(data) : data;
     if (text !== '') this.#events.push({ type: 'block-delta', candidate: candidate.index, block: open.block, text });
-    open.opaque.push(...opaque);
+    for (const state of opaque) open.opaque.push(state);
     if (!joined) this.#close(candidate);
     return true;
   }

@@ -35,7 +35,7 @@ export function encodeTurns(asked: readonly Turn[], encoding: Encoding): Encoded
   let rest: Fields = {};
   for (const [index, turn] of turns.slice(0, leading).entries()) {
     writer.loseName(turn, index);
-    instructions.push(...writer.instruct(turn, index));
+    for (const part of writer.instruct(turn, index)) instructions.push(part);
     const role = bag.form(turn).find((word) => word.startsWith(roleForm))?.slice(roleForm.length);
     rest = overlay({ ...rest, ...bag.fields(turn) }, { role });
   }
@@ -85,7 +85,7 @@ class ContentWriter {
     const parts = this.instruct(turn, index).map(({ text }) => ({ text: this.contents.length > 0 ? `<system>\n${String(text)}\n</system>` : text }));
     if (parts.length === 0) return;
     if (this.contents.length > 0) this.#encoding.lose(`turns[${index}].role`, 'generate-content takes no system text in mid-conversation; sent as a marked text of the user', 'approximated');
-    this.#content('user', 'user').parts.push(...parts);
+    this.#put('user', 'user', parts);
   }
 
   /** The content to add to: the last one where it is of the kind, another otherwise, and for every turn of our own. */
@@ -97,6 +97,11 @@ class ContentWriter {
     return content;
   }
 
+  #put(kind: Content['kind'], role: string | undefined, parts: readonly Fields[], rest: Fields = {}): void {
+    const content = this.#content(kind, role, rest);
+    for (const part of parts) content.parts.push(part);
+  }
+
   #answer(turn: Turn, index: number): void {
     let content: Content | undefined;
     for (const [place, block] of turn.blocks.entries()) {
@@ -105,7 +110,7 @@ class ContentWriter {
       const [first] = parts;
       if (!first) continue;
       content = content && !bag.form(block).includes(contentStart) ? content : this.#content('model', 'model', content ? {} : bag.fields(turn));
-      content.parts.push(...parts);
+      for (const part of parts) content.parts.push(part);
       if (block.type === 'tool-call' && first['thoughtSignature'] === undefined) this.#unsealed.add(first);
     }
   }
@@ -119,25 +124,24 @@ class ContentWriter {
     for (const [place, block] of turn.blocks.entries()) {
       const path = `turns[${index}].blocks[${place}]`;
       if (block.type !== 'tool-result') {
-        others.push(...encodeBlock(block, path, this.#encoding));
+        for (const part of encodeBlock(block, path, this.#encoding)) others.push(part);
         continue;
       }
       const encoded = this.#result(block, path);
       (own ? others : results).push(encoded.part);
-      files.push(...encoded.files);
+      for (const part of encoded.files) files.push(part);
     }
     const answers = results.length > 0 || (own && turn.blocks.some(({ type }) => type === 'tool-result'));
-    if (own) return void this.#content(answers ? 'results' : 'user', role, bag.fields(turn)).parts.push(...others);
+    if (own) return this.#put(answers ? 'results' : 'user', role, others, bag.fields(turn));
     if (answers) this.#addResults(results, files);
-    if (others.length > 0) this.#content('user', role, bag.fields(turn)).parts.push(...others);
+    if (others.length > 0) this.#put('user', role, others, bag.fields(turn));
   }
 
   /** All results of a step come first, then the files that belong to them. */
   #addResults(results: readonly Fields[], files: readonly Fields[]): void {
     const { parts } = this.#content('results', 'user');
-    const last = parts.findLastIndex((part) => 'functionResponse' in part);
-    parts.splice(last + 1, 0, ...results);
-    parts.push(...files);
+    const behind = parts.splice(parts.findLastIndex((part) => 'functionResponse' in part) + 1);
+    for (const part of [...results, ...behind, ...files]) parts.push(part);
   }
 
   #result(block: Extract<Block, { type: 'tool-result' }>, path: string): ReturnType<typeof encodeResult> {

@@ -119,8 +119,11 @@ export function encodeResult(block: ToolResult, name: string, path: string, enco
       continue;
     }
     const encoded = encodeBlock(content, place, encoding);
-    texts.push(...encoded.flatMap(({ text }) => (typeof text === 'string' ? [text] : [])));
-    for (const file of encoded.filter((part) => part['text'] === undefined)) {
+    for (const file of encoded) {
+      if (typeof file['text'] === 'string') {
+        texts.push(file['text']);
+        continue;
+      }
       if (own || (modern && content.kind !== 'audio' && content.kind !== 'video')) {
         parts.push(file);
         continue;

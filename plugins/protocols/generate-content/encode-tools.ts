@@ -38,9 +38,13 @@ function restoreGroups(tools: CanonicalRequest['tools'], encoding: Encoding): Fi
   if (!tools) return undefined;
   const groups = Map.groupBy([...tools.entries()], ([, tool]) => bag.form(tool).find((word) => word.startsWith(groupForm)));
   return [...groups.values()].map((group) => {
-    const functions = group.flatMap(([index, tool]): Fields[] => (tool.type === 'hosted' ? [] : [encodeFunction(tool, `tools[${index}]`, encoding)]));
-    const hosted = group.flatMap(([, tool]): Fields[] => (tool.type === 'hosted' && isObject(tool.value) ? [tool.value] : []));
-    return Object.assign({}, ...hosted, functions.length > 0 ? { functionDeclarations: functions } : {});
+    const functions: Fields[] = [];
+    const hosted: Record<string, unknown> = {};
+    for (const [index, tool] of group) {
+      if (tool.type !== 'hosted') functions.push(encodeFunction(tool, `tools[${index}]`, encoding));
+      else if (isObject(tool.value)) Object.assign(hosted, tool.value);
+    }
+    return functions.length > 0 ? { ...hosted, functionDeclarations: functions } : hosted;
   });
 }
 
@@ -53,7 +57,7 @@ function groupTools(request: CanonicalRequest, model: Model, encoding: Encoding)
     const path = `tools[${index}]`;
     if (!tool) continue;
     if (tool.type !== 'hosted') functions.push(encodeFunction(tool, path, encoding));
-    else hosted.push(...encodeHosted(tool, path, calls, model, encoding));
+    else for (const entry of encodeHosted(tool, path, calls, model, encoding)) hosted.push(entry);
   }
   return [...(functions.length > 0 ? [{ functionDeclarations: functions }] : []), ...hosted];
 }

@@ -55,7 +55,7 @@ export class FunctionCalls {
       this.#open = { name, id: word(call['id']), opaque: [], pieces: new PartialArguments(), args: undefined };
     }
     const open = this.#open;
-    open.opaque.push(...opaque);
+    for (const state of opaque) open.opaque.push(state);
     open.args = call['args'] ?? open.args;
     const pieces: unknown[] = Array.isArray(call['partialArgs']) ? call['partialArgs'] : [];
     for (const piece of pieces) open.pieces.add(piece);

@@ -69,7 +69,7 @@ export class ReplyParts {
         this.#cite(event);
         return [];
       case 'logprobs':
-        this.#candidate(event.candidate).logprobs.push(...event.content);
+        for (const each of event.content) this.#candidate(event.candidate).logprobs.push(each);
         return [];
       case 'finish':
         this.#finish(event);
@@ -112,7 +112,7 @@ export class ReplyParts {
     const { start, from, cited } = block;
     const { text } = block.said;
     const { annotations, said: answer } = this.#candidate(start.candidate);
-    annotations.push(...cited.map((annotation) => ({ ...annotation, start: from, end: answer.length })));
+    for (const annotation of cited) annotations.push({ ...annotation, start: from, end: answer.length });
     switch (start.kind) {
       case 'text':
       case 'refusal':

@@ -46,7 +46,7 @@ function markedPaths({ tools = [], turns }: CanonicalRequest): string[] {
   for (const [index, { blocks }] of turns.entries()) {
     for (const [position, block] of blocks.entries()) {
       const path = `turns[${index}].blocks[${position}]`;
-      if (block.type === 'tool-result') paths.push(...block.content.flatMap((part, place) => (part.cache ? [`${path}.content[${place}]`] : [])));
+      if (block.type === 'tool-result') for (const [place, part] of block.content.entries()) if (part.cache) paths.push(`${path}.content[${place}]`);
       if (block.cache) paths.push(path);
     }
   }

@@ -21,7 +21,7 @@ export function together(blocks: readonly Block[], written: readonly Fields[][])
   for (let place = 0; place < blocks.length; place += 1) {
     const [word, size, ...names] = bag.form(blocks[place]);
     if (word !== mark) {
-      whole.push(...(written[place] ?? []));
+      for (const block of written[place] ?? []) whole.push(block);
       continue;
     }
     const [first = {}, ...others] = written.slice(place, place + Number(size)).flat();

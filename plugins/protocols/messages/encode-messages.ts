@@ -42,7 +42,7 @@ function restore(turns: readonly Turn[], encoding: Encoding): Conversation {
     const [first] = content;
     const text = form.includes('string') && content.length === 1 && typeof first?.['text'] === 'string' ? first['text'] : undefined;
     if (form.includes('top') || (isInstruction(turn) && turn.at === undefined)) {
-      system.push(...content);
+      for (const block of content) system.push(block);
       written = text;
     } else if (content.length > 0) {
       const role = isInstruction(turn) && encoding.model.capabilities.midSystem ? 'system' : sideOf(turn);
@@ -62,7 +62,7 @@ function gather(turns: readonly Turn[], encoding: Encoding): Conversation {
     const path = `turns[${index}]`;
     const content = encodeTurn(turn, index, encoding);
     if (content.length === 0) continue;
-    if (index < leading || leading < 0) system.push(...textsOnly(content, path, encoding));
+    if (index < leading || leading < 0) for (const block of textsOnly(content, path, encoding)) system.push(block);
     else if (isInstruction(turn)) instruct(messages, textsOnly(content, path, encoding), index, encoding);
     else if (turn.role === 'assistant') answer(messages, content, turn, path, encoding);
     else append(messages, 'user', content);
@@ -163,8 +163,8 @@ function asUserText(content: readonly Fields[], index: number, { lose }: Encodin
 
 function append(messages: Message[], role: Message['role'], content: readonly Fields[]): void {
   const last = messages.at(-1);
-  if (last?.role === role) last.content.push(...content);
-  else messages.push({ role, content: [...content] });
+  if (last?.role !== role) messages.push({ role, content: [...content] });
+  else for (const block of content) last.content.push(block);
 }
 
 function resultsFirst(content: readonly Fields[]): Fields[] {

@@ -33,8 +33,8 @@ export function decodeItems(items: readonly ReadItem[], names: ToolNames, model:
     if (belongsBefore(read, last, sealer)) continue;
     const turn = decodeItem(read, `input[${index}]`, reading);
     if (!turn) continue;
-    if (goesOn(last, turn, read)) last.blocks.push(...turn.blocks);
-    else turns.push({ ...turn, blocks: [...thoughtsBefore(turn, last), ...turn.blocks] });
+    if (!goesOn(last, turn, read)) turns.push({ ...turn, blocks: [...thoughtsBefore(turn, last), ...turn.blocks] });
+    else for (const block of turn.blocks) last.blocks.push(block);
   }
   return turns;
 }

@@ -78,7 +78,8 @@ function spelling(wire: WireRequest): string[] {
   if (typeof wire.store === 'boolean') form.push(`store=${wire.store}`);
   if (wire.truncation) form.push(`truncation=${wire.truncation}`);
   if (isSafety(wire)) form.push('safety-identifier');
-  if (wire.include) form.push('include', ...wire.include.map((name) => `include=${name}`));
+  if (wire.include) form.push('include');
+  for (const name of wire.include ?? []) form.push(`include=${name}`);
   if (wire.reasoning) form.push('reasoning');
   if (wire.reasoning?.summary) form.push(`summary=${wire.reasoning.summary}`);
   if (wire.text) form.push('text');

@@ -67,7 +67,7 @@ function encodeTurn(turn: Turn, at: string, encoding: Encoding): Fields[] {
         entries.push({ path, message: open });
       }
       const parts = encodeParts(block, turn.role, path, encoding);
-      open.parts.push(...(bag.form(block).includes('message') ? parts.map(withoutItem) : parts));
+      for (const part of parts) open.parts.push(bag.form(block).includes('message') ? withoutItem(part) : part);
       continue;
     }
     open = undefined;

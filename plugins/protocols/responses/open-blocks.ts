@@ -29,7 +29,7 @@ export class OpenSpeech {
   readonly #annotations: Fields[] = [];
   readonly #part: Record<string, unknown>;
   /** Log probabilities that wait for the text they belong to. */
-  #waiting: readonly unknown[] = [];
+  #waiting: unknown[] = [];
 
   constructor(message: OutputMessage, refused: boolean) {
     this.refused = refused;
@@ -58,8 +58,10 @@ export class OpenSpeech {
   }
 
   weigh(content: readonly unknown[]): void {
-    this.#waiting = [...this.#waiting, ...content];
-    this.logprobs.push(...content);
+    for (const each of content) {
+      this.#waiting.push(each);
+      this.logprobs.push(each);
+    }
   }
 
   /** The answer is which annotation of the part it is. */

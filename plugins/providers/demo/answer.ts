@@ -69,7 +69,7 @@ function quote(text: string): string {
 
 function beforeStop(text: string, stop: Request['stop']): string {
   const places = [stop ?? []].flat().flatMap((sequence) => (sequence && text.includes(sequence) ? [text.indexOf(sequence)] : []));
-  return text.slice(0, Math.min(text.length, ...places));
+  return text.slice(0, places.reduce((first, place) => Math.min(first, place), text.length));
 }
 
 function within(text: string, limit: number | undefined): string {

@@ -66,7 +66,7 @@ async function runAll(query: Query, owner: string, operations: readonly Write[])
     const rest = operations.slice(answers.length);
     const other = rest.findIndex((each) => !isCall(each));
     const calls = rest.slice(0, other < 0 ? rest.length : other).filter(isCall);
-    if (calls.length > 0) answers.push(...(await runCalls(query, owner, calls)));
+    if (calls.length > 0) for (const answer of await runCalls(query, owner, calls)) answers.push(answer);
     const next = rest[calls.length];
     if (next && !isCall(next)) answers.push(await runOne(query, owner, next));
   }
