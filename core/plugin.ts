@@ -111,6 +111,8 @@ export interface ClientAddress {
   /** The package that is given it: `openai`. */
   readonly client: string;
   readonly path: string;
+  /** What is served below it, told where nothing is at an address: `the methods of a model here are …`. */
+  readonly serves?: string;
 }
 
 /** A process-owned thing: shared by all who ask with the same key and options, closed with its last user. */

@@ -278,10 +278,12 @@ async function answerCaller(core: Core, route: Route, context: Koa.Context, para
   return route.handle(await routeRequest(context, params), principal);
 }
 
-/** Where nothing is: in the words of the family whose clients' base address is the nearest above; for what is below none there are no client's words to use. */
+/** The reply where nothing is: in the words of the protocol whose clients' base address is the nearest above. Below none there is nobody whose words to use. */
 function strayReply({ addresses, protocols }: Core, { method, path }: Koa.Context, id: string): ErrorReply {
-  const error = new GatewayError('not_found', `There is nothing at ${method} ${path}.`);
   const [base] = addresses.filter((address) => path.startsWith(`${address.path}/`)).toSorted((one, other) => other.path.length - one.path.length);
-  const family = base && protocols.find(base.protocol);
-  return family?.client.encodeError(error, id) ?? { status: error.status, body: { error: { message: error.message, type: 'invalid_request_error', param: null, code: error.code } } };
+  const served = base?.serves === undefined ? '' : `: ${base.serves}`;
+  const error = new GatewayError('not_found', `There is nothing at ${method} ${path}${served}.`);
+  const protocol = base && protocols.find(base.protocol);
+  if (protocol) return protocol.client.encodeError(error, id);
+  return { status: error.status, body: { error: { message: error.message, type: 'invalid_request_error', param: null, code: error.code } } };
 }

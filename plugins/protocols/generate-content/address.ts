@@ -11,6 +11,9 @@ const methods: Readonly<Record<string, Pick<Match, 'operation' | 'stream'>>> = {
   countTokens: { operation: 'count', stream: false },
 };
 
+/** What the 404 of any other method tells. */
+export const served = `the methods of a model here are ${Object.keys(methods).join(', ')}`;
+
 const below = /^\/(?:v1beta|v1)\/(?:models\/)?(.+):(\w+)$/s;
 
 /** A stream is an array of JSON unless events are asked for. */

@@ -1,7 +1,7 @@
 /** The generate-content protocol, Google's wire: its client side, its upstream side, its counts and its listing. */
 import { z } from 'zod';
 import { definePlugin, type Protocol } from '../../../core/index.ts';
-import { matcher } from './address.ts';
+import { matcher, served } from './address.ts';
 import { protocolName } from './bag.ts';
 import { count } from './count.ts';
 import { ReplyDecoder } from './decode-events.ts';
@@ -52,7 +52,7 @@ export const generateContent = definePlugin({
   options: z.strictObject({ mount: z.string().regex(/^(\/[\w.-]+)*$/, 'a path such as "/beta", without a slash at its end').default('/beta') }),
   apply(host, { mount }) {
     host.protocols.add(protocolAt(mount));
-    host.address({ protocol: protocolName, client: '@google/genai', path: mount });
+    host.address({ protocol: protocolName, client: '@google/genai', path: mount, serves: served });
     host.example(`curl {url}${mount}/v1beta/models/demo/echo:generateContent -H "x-goog-api-key: $KEY" -H "Content-Type: application/json" -d '{"contents":[{"role":"user","parts":[{"text":"Hello!"}]}]}'`);
     for (const route of listingRoutes(host.catalog, mount)) host.routes.add(route);
   },
