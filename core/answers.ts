@@ -11,7 +11,10 @@ interface AnsweredOnce {
   readonly losses: readonly Loss[];
 }
 
-/** By the first result of a call, all of them: some vendors give the calls of every reply the same ids, so that a result is the first for as long as there are more calls. */
+/**
+ * All results of each call, by the first of them. Some vendors give the calls of every reply the same ids: while more
+ * calls than results have been seen under an id, a result is the first of its own call.
+ */
 function resultsOf({ turns }: CanonicalRequest): ReadonlyMap<Block, readonly Block[]> {
   const waiting = new Map<string, number>();
   const latest = new Map<string, Block[]>();

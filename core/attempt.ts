@@ -20,7 +20,7 @@ export interface RunningAttempt {
   drain(): Drain | undefined;
 }
 
-/** A class, since an accessor in an object literal gives every object a hidden class of its own, and all code that meets them is slow. */
+/** A class and not a literal: an accessor in a literal gives every object a hidden class of its own, which makes all code that reads them slow. */
 class Run implements Attempt {
   readonly target: Target;
   readonly number: number;

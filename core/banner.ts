@@ -7,7 +7,7 @@ import { shortcomingsOf } from './shortcomings.ts';
 
 const width = 110;
 
-/** Words in lines that a terminal holds, the later ones indented. */
+/** A text as lines that fit into a terminal; all but the first are indented. */
 function folded(text: string): string[] {
   const lines: string[] = [];
   for (const word of text.split(' ')) {
@@ -36,7 +36,9 @@ function providerLines({ providers, off }: Gateway): string[] {
 
 export function banner(gateway: Gateway, url: string, { first, milliseconds }: { readonly first: boolean; readonly milliseconds: number }): string {
   const examples = first ? gateway.examples.map((line) => line.replaceAll('{url}', url)) : [];
-  return [`Tollgate is ready at ${url} (${milliseconds.toFixed(0)} ms)`, ...addressLines(gateway, url), ...providerLines(gateway), ...shortcomingsOf(gateway).flatMap(folded), ...gateway.notes, ...examples].join('\n');
+  const ready = `Tollgate is ready at ${url} (${milliseconds.toFixed(0)} ms)`;
+  const shortcomings = shortcomingsOf(gateway).flatMap(folded);
+  return [ready, ...addressLines(gateway, url), ...providerLines(gateway), ...shortcomings, ...gateway.notes, ...examples].join('\n');
 }
 
 /** Whether nobody has started a gateway on this data before: to be asked before it is opened. Throws a `ConfigError` where it cannot be looked at. */

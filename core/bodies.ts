@@ -78,7 +78,7 @@ export class Share {
     const encoding = request.headers['content-encoding'] ?? 'identity';
     if (encoding !== 'identity') throw new GatewayError('unsupported_media_type', `The body is sent as "${encoding}"; send it uncompressed.`);
     if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
-    // Whoever left while they were looked up is not heard of again, not even by an error.
+    // A client that left while its key was looked up sends no further event, not even an error.
     if (request.destroyed) throw clientGone();
     return new Promise((resolve, reject) => {
       const chunks: Buffer[] = [];
@@ -111,7 +111,7 @@ export function clientGone(cause?: unknown): GatewayError {
   return new GatewayError('client_gone', 'The client left before its request was complete.', { cause });
 }
 
-/** Of a body of another kind than the one to send. */
+/** The refusal of a body of another type; `send` names the type that is taken. */
 export function wrongBody(send: string): GatewayError {
   return new GatewayError('unsupported_media_type', `The body has to be sent as ${send}.`);
 }

@@ -17,8 +17,9 @@ export function pictureTokens(call: ClientCall, { capabilities }: Model): number
 }
 
 /**
- * Tokens of output a candidate can have: the limit that was granted, the caller's, or the model's own. A picture is
- * made whole or not at all, so that no limit goes below one, and a model that makes nothing else knows no other.
+ * Tokens of output a candidate can have: the limit that was granted, the caller's, or the model's own, whichever is
+ * lowest. A picture is made whole or not at all: no limit goes below one picture, which is all that a model without
+ * text puts out.
  */
 export function outputBound(call: ClientCall, model: Model, granted: number | undefined): number {
   const limit = Math.min(granted ?? Infinity, call.outputLimit ?? Infinity, model.outputLimit);

@@ -27,7 +27,7 @@ export function chargeFor(outcome: Outcome, exchange: Routed, tally: Progress): 
   const { usage: believed, suspect: isFalse } = believe(exchange, tally);
   const told = withMode(believed, exchange);
   const suspect = isFalse || isUnpriced(told, exchange);
-  // A client that left has seen the picture in the making; one whose vendor broke off will never have it.
+  // A client that left may have been shown an unfinished picture, and pays for it. Where the vendor broke off nobody does.
   const images = outcome === 'aborted' ? tally.imagesShown : tally.images;
   const counted = countImages(told, price, images);
   // A reply that was read on to its end after the client had left is known in full as well.

@@ -19,10 +19,10 @@ import { isFirstWorker, superviseWorkers, tellReady } from './workers.ts';
 
 const logger = createLogger();
 
-// Who reads it may go away; what is served, or looked at, goes on.
+// Whoever reads the output may close it; the gateway serves on all the same.
 for (const output of [process.stdout, process.stderr]) output.on('error', () => undefined);
 
-/** Names come from elsewhere, a vendor's list of models say: what would steer a terminal is shown and not done. The lines of CSV end in both. */
+/** Names may come from elsewhere, such as a vendor's list of models: control characters in them must not steer the terminal. `\r\n`, which ends the lines of CSV, is kept. */
 function printable(text: string): string {
   return text.replaceAll(/\r(?!\n)|[^\P{Cc}\r\n\t]/gu, '\u{fffd}');
 }
@@ -31,12 +31,12 @@ function print(text: string): void {
   process.stdout.write(`${printable(text)}\n`);
 }
 
-/** Lets V8 make fast what runs often, which the entry told it not to while the gateway is loaded. */
+/** Lets V8 optimise what runs often. The entry switched that off, since it slows the loading of the gateway. */
 function optimise(): void {
   for (const flag of ['--opt', '--maglev']) setFlagsFromString(flag);
 }
 
-/** What the machine has no room for, of what the configuration asks. */
+/** What the configuration asks for and this machine has no room for. */
 function warningsOf({ server }: Config): string[] {
   const fault = connectionFault(server.maxConnections);
   return fault === undefined ? [] : [`Warning: ${fault}`];
@@ -95,7 +95,7 @@ async function init(options: { json?: boolean; force?: boolean }): Promise<void>
   print(options.json ? JSON.stringify(written) : writtenText(written));
 }
 
-/** The one verb whose failing is what was asked for: whoever reads JSON is told in JSON. */
+/** A wrong configuration is an answer to this verb and no failure of it: with `--json` it is told in JSON too. */
 async function check(options: { json?: boolean }): Promise<void> {
   try {
     await tellConfig(options);
@@ -113,7 +113,8 @@ async function tellConfig(options: { json?: boolean }): Promise<void> {
   const protocols = [...gateway.protocols.all()].map(({ name }) => name);
   const lacks = shortcomingsOf(gateway);
   const warnings = warningsOf(config);
-  const lines = [lacks.length > 0 ? 'The configuration is right, and of no use yet.' : 'The configuration is fine.', ...lacks, ...warnings, `plugins: ${plugins.join(', ')}`, `protocols: ${protocols.join(', ') || 'none'}`];
+  const verdict = lacks.length > 0 ? 'The configuration is right, and of no use yet.' : 'The configuration is fine.';
+  const lines = [verdict, ...lacks, ...warnings, `plugins: ${plugins.join(', ')}`, `protocols: ${protocols.join(', ') || 'none'}`];
   print(options.json ? JSON.stringify({ ok: true, lacks, warnings, plugins, protocols }) : lines.join('\n'));
   await gateway.close();
 }

@@ -18,7 +18,7 @@ const seconds = (fallback: number) => z.number().positive().max(longestDeadline)
 export const settingsSchema = z.strictObject({
   server: z
     .strictObject({
-      /** Nothing would be all addresses to Node, which nobody means by leaving it out. */
+      /** Not empty: to Node an empty host means all addresses, and whoever leaves it out hardly means that. */
       host: z.string().min(1, 'an address to listen at; "::" is all there are').default('127.0.0.1'),
       port: z.int().min(0).max(65_535).default(8787),
       /** Bytes of a request body at most. */
@@ -119,10 +119,10 @@ export function configFile(): string {
   return resolve(process.env['TOLLGATE_CONFIG'] || (usualNames.find((name) => existsSync(name)) ?? usualNames[0]));
 }
 
-/** What kept a file from being loaded, and where in it or in what it imports, if that could not even be read as a program. */
+/** Why a file could not be loaded; of a syntax error, also in which file (it or one it imports) and on which line. */
 function loadFault(error: unknown, path: string): string {
   if (!(error instanceof Error)) return String(error);
-  // "npm init" writes a package.json by which it is none.
+  // As after "npm init", whose package.json makes every .js and .ts file CommonJS.
   if (error instanceof SyntaxError && /outside a module/.test(error.message)) return 'it is read as CommonJS and has to be a module: write "type": "module" into the package.json above it, or name it .mts or .mjs';
   const [, at, line] = (error instanceof SyntaxError && /^(.+?):(\d+)\n/.exec(error.stack ?? '')) || [];
   if (at === undefined) return reasonOf(error);

@@ -5,9 +5,10 @@
 import { inputEstimate } from './charge.ts';
 import { GatewayError } from './errors.ts';
 import type { Routed, Target } from './exchange.ts';
-import { readText, type Piece } from './lanes.ts';
+import type { Piece } from './lanes.ts';
 import type { CountSide, Protocol } from './protocol.ts';
 import type { UpstreamResponse } from './provider.ts';
+import { readText } from './reply-events.ts';
 
 /** Whether the target's vendor can be asked: its protocol knows how to count, and its provider has an address for calls. */
 export function countsTokens({ protocol, provider }: Target): boolean {

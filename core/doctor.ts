@@ -10,7 +10,7 @@ import type { Logger } from 'pino';
 import { ConfigError, loadConfig, type Config } from './config.ts';
 import { connectionFault, openFiles } from './descriptors.ts';
 import { clock, type Finding } from './examination.ts';
-import { createGateway } from './gateway.ts';
+import { createGateway, type Gateway } from './gateway.ts';
 
 export interface Diagnosis {
   readonly ok: boolean;
@@ -88,20 +88,25 @@ async function examinePort({ host, port }: Config['server']): Promise<Finding> {
   } catch (error) {
     if (await isGateway(url)) return { subject, state: 'well', told: `a gateway answers at ${host}:${port} already` };
     const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-    return { subject, state: 'fault', told: `${host}:${port} cannot be listened on: ${reason}`, remedy: reason === 'EADDRINUSE' ? 'set PORT to another, or stop what is there' : 'set HOST and PORT to an address of this machine' };
+    const remedy = reason === 'EADDRINUSE' ? 'set PORT to another, or stop what is there' : 'set HOST and PORT to an address of this machine';
+    return { subject, state: 'fault', told: `${host}:${port} cannot be listened on: ${reason}`, remedy };
   } finally {
     server.close();
   }
+}
+
+function examineProviders({ providers, off }: Gateway): Finding {
+  const subject = 'providers';
+  const on = [...providers.all()].map(({ name }) => name);
+  if (on.length > 0) return { subject, state: 'well', told: `on: ${on.join(', ')}` };
+  return { subject, state: 'fault', told: 'none is on: there is nobody to answer', remedy: [...off.values()].join('; ') || 'list one in the configuration' };
 }
 
 async function examinePlugins(config: Config, logger: Logger): Promise<Finding[]> {
   const gateway = createGateway(config, logger);
   try {
     const examined = await Promise.all([...gateway.examinations.all()].map(({ examine }) => examine()));
-    const on = [...gateway.providers.all()].map(({ name }) => name);
-    const providers: Finding =
-      on.length > 0 ? { subject: 'providers', state: 'well', told: `on: ${on.join(', ')}` } : { subject: 'providers', state: 'fault', told: 'none is on: there is nobody to answer', remedy: `${[...gateway.off.values()].join('; ') || 'list one in the configuration'}` };
-    return [providers, ...examined.flat()];
+    return [examineProviders(gateway), ...examined.flat()];
   } finally {
     await gateway.close();
   }
@@ -109,7 +114,7 @@ async function examinePlugins(config: Config, logger: Logger): Promise<Finding[]
 
 const severity = { well: 0, note: 1, fault: 2 };
 
-/** Of what vendors say of our clock, the worst; that nobody said anything is worth knowing. */
+/** Of the findings about our clock, one for each vendor, only the worst is kept; a note stands in where no vendor told the time. */
 function agreed(findings: readonly Finding[]): Finding[] {
   const [worst = { subject: clock, state: 'note', told: 'no vendor was there to compare it with', remedy: 'switch a provider on by its key' } satisfies Finding] = findings
     .filter(({ subject }) => subject === clock)
@@ -131,7 +136,7 @@ async function examineConfig(file: string, logger: Logger): Promise<Finding[]> {
 
 /** Looks at everything once. */
 export async function diagnose(file: string, logger: Logger): Promise<Diagnosis> {
-  // An older one than it takes does not come this far.
+  // A Node that is too old does not come this far.
   const node: Finding = { subject: 'node', state: 'well', told: process.version };
   const findings = [node, ...(await examineConfig(file, logger))];
   return { ok: findings.every(({ state }) => state !== 'fault'), findings };
@@ -142,7 +147,10 @@ const marks = { well: 'ok   ', note: 'note ', fault: 'FAULT' };
 /** A line for each finding, and one below it that says what to do. */
 export function diagnosisText({ ok, findings }: Diagnosis): string {
   const width = Math.max(...findings.map(({ subject }) => subject.length));
-  const lines = findings.flatMap(({ subject, state, told, remedy }) => [`${marks[state]}  ${subject.padEnd(width)}  ${told}`, ...(remedy === undefined ? [] : [`${' '.repeat(width + 9)}→ ${remedy}`])]);
+  const lines = findings.flatMap(({ subject, state, told, remedy }) => {
+    const line = `${marks[state]}  ${subject.padEnd(width)}  ${told}`;
+    return remedy === undefined ? [line] : [line, `${' '.repeat(width + 9)}→ ${remedy}`];
+  });
   const faults = findings.filter(({ state }) => state === 'fault').length;
   return [...lines, ok ? 'Nothing keeps it from serving.' : `${faults} of ${findings.length} findings are faults.`].join('\n');
 }

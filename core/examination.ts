@@ -74,6 +74,11 @@ function requestOf({ url, headers = {}, body }: Probe): UpstreamRequest {
   return { method: body === undefined ? 'GET' : 'POST', url, headers: { accept: 'application/json', 'user-agent': 'tollgate', ...type, ...headers }, body: body ?? '' };
 }
 
+function reasonOf(cause: unknown): string {
+  if (!(cause instanceof Error)) return String(cause);
+  return 'code' in cause ? String(cause.code) : cause.message || cause.name;
+}
+
 async function ask({ method, url, headers, body }: UpstreamRequest, subject: string, host: string, variable: string): Promise<Finding[]> {
   try {
     const asked = Date.now();
@@ -83,7 +88,6 @@ async function ask({ method, url, headers, body }: UpstreamRequest, subject: str
     return [findingOf(subject, host, response.status, variable), ...clockFinding(response.headers.get('date'), host, now)];
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-    const reason = cause instanceof Error ? ('code' in cause ? String(cause.code) : cause.message || cause.name) : String(cause);
-    return [{ subject, state: 'fault', told: `${host} could not be asked: ${reason}`, remedy: 'look at its address, at name resolution, and at what stands between (firewall, proxy)' }];
+    return [{ subject, state: 'fault', told: `${host} could not be asked: ${reasonOf(cause)}`, remedy: 'look at its address, at name resolution, and at what stands between (firewall, proxy)' }];
   }
 }

@@ -1,9 +1,9 @@
 /** What went wrong between us and a vendor, as the caller may know it, and whether another vendor may do better. */
 import { GatewayError, toGatewayError, type ErrorCode } from './errors.ts';
 import type { Attempt, Routed } from './exchange.ts';
-import { readText } from './lanes.ts';
 import type { Protocol } from './protocol.ts';
 import type { UpstreamResponse } from './provider.ts';
+import { readText } from './reply-events.ts';
 
 const longestErrorBody = 1024 * 1024;
 
@@ -23,13 +23,13 @@ function codeOf(thrown: unknown): string | undefined {
   return thrown.name === 'HTTPParserError' ? thrown.name : undefined;
 }
 
-/** Whose doing it is that there was no output: a vendor that was read on, or had answered, and failed by itself has served nothing, though its client had left. */
+/** Why there was no output: the client left first, or the vendor failed. A vendor that refused the call, or failed while it was read on for a client that had left, has served nothing. */
 export function howFailed({ cancellation, attempt }: Routed): 'failed' | 'left-before-output' {
   const wasRefused = attempt.status !== undefined && attempt.status !== 200;
   return cancellation.left && attempt.cancellation.cancelled && !wasRefused ? 'left-before-output' : 'failed';
 }
 
-/** What a vendor's refusal means to the caller; its `retry-after` is kept. One whose words are cut, or too many, has its status all the same. */
+/** What a vendor's refusal means to the caller; its `retry-after` is kept. Where its body is cut off or too long to read, its status alone counts. */
 export async function refusedBy(protocol: Protocol, response: UpstreamResponse): Promise<GatewayError> {
   const error = protocol.upstream.decodeError(response.status, await readText(response, longestErrorBody).catch(() => ''));
   const retryAfter = secondsOf(response.headers['retry-after']);

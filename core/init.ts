@@ -20,13 +20,13 @@ export interface Written {
 }
 
 const isClone = import.meta.url.endsWith('.ts');
-/** A published package has it beside its `core` as well: as text that nothing runs. */
+/** A published package has this file as well, beside its `core`, as text that is never run. */
 const template = new URL('../gateway.config.ts', import.meta.url);
 const folder = '/plugins/providers/';
-/** How its verbs are called by whoever has neither put on their path. */
+/** How the verbs are called where `tollgate` is not on the path. */
 const command = isClone ? 'npm run --silent tollgate --' : 'npx tollgate';
 
-/** Types are stripped from a clone's files alone; what of JavaScript is a module, the name or the package has to say. */
+/** Node strips types from the files of a clone alone, so an install gets JavaScript: `.mjs`, unless its package.json makes `.js` files modules. */
 function usualName(): string {
   if (isClone) return 'gateway.config.ts';
   const packageSchema = z.looseObject({ type: z.string().optional() });

@@ -6,7 +6,7 @@
 import { answeredOnce } from './answers.ts';
 import type { CanonicalEvent } from './canonical/events.ts';
 import type { CanonicalRequest } from './canonical/request.ts';
-import { GatewayError, isGatewayError } from './errors.ts';
+import { GatewayError } from './errors.ts';
 import type { Routed } from './exchange.ts';
 import { Form, writeForm } from './form.ts';
 import type { CoreHooks } from './hooks.ts';
@@ -14,6 +14,7 @@ import { clientPath, inClientWords, type Loss } from './loss.ts';
 import type { EncodedRequest, Operation, Protocol, ReplyContext } from './protocol.ts';
 import type { UpstreamResponse } from './provider.ts';
 import { modelRenamer, renamedReply, type BlockWriter } from './renaming.ts';
+import { type Batches, cutShort, decodeReply, readText, repliedEvents, streamedEvents } from './reply-events.ts';
 import { spliceBytes } from './splice.ts';
 import { stopAt } from './stop-sequences.ts';
 import { frame, longestBlock, type SseBlock, SseReader } from './sse.ts';
@@ -37,21 +38,27 @@ export interface EncodedBody {
   readonly stops: readonly string[];
 }
 
-/** A reply that has to be held whole is bounded: no vendor's JSON is larger. */
-const longestReply = 256 * 1024 * 1024;
-
-export function isVerbatim(hooks: CoreHooks, exchange: Routed): boolean {
-  const applies = (tap: { name: string }): boolean => conditionOf(tap)(exchange);
-  return exchange.protocol === exchange.attempt.target.protocol && exchange.protocol.body === 'json' && !exchange.call.carriesState && (exchange.call.suits?.(exchange.attempt.target.model) ?? true) && !hooks.transformRequest.taps.some(applies) && !isTransformed(hooks, exchange);
+/** Whether the call goes to this attempt's target in the client's own bytes. */
+export function isVerbatim({ transformRequest, transformStream }: CoreHooks, exchange: Routed): boolean {
+  const { protocol, call, attempt: { target } } = exchange;
+  return (
+    protocol === target.protocol &&
+    protocol.body === 'json' &&
+    !call.carriesState &&
+    (call.suits?.(target.model) ?? true) &&
+    !isTapped(transformRequest, exchange) &&
+    !isTapped(transformStream, exchange)
+  );
 }
 
-function isTransformed({ transformStream }: CoreHooks, exchange: Routed): boolean {
-  return transformStream.taps.some((tap) => conditionOf(tap)(exchange));
+/** Whether a tap of a hook that changes bodies applies to the exchange. */
+function isTapped({ taps }: { readonly taps: readonly { readonly name: string }[] }, exchange: Routed): boolean {
+  return taps.some((tap) => conditionOf(tap)(exchange));
 }
 
 const json = 'application/json';
 
-/** The request body for the target of the attempt at hand, and what it could not say; of a request that had to be shortened, where it was. */
+/** Writes the request body for the target of the attempt at hand. `shortened` stands in for a request that was too long for its model. */
 export async function encodeBody(hooks: CoreHooks, exchange: Routed, verbatim: boolean, shortened?: CanonicalRequest): Promise<EncodedBody> {
   const { call, bytes, text, attempt, grant, operation } = exchange;
   const { upstream } = attempt.target.protocol;
@@ -69,18 +76,33 @@ export async function encodeBody(hooks: CoreHooks, exchange: Routed, verbatim: b
   return { ...(body instanceof Form ? writeForm(body) : { body: JSON.stringify(body), contentType: json }), operation: asked, losses, stops };
 }
 
+/** How the reply to a request crosses, which follows from how the request did. */
+export interface ReplyLane {
+  readonly verbatim: boolean;
+  /** Stop sequences that the reply has to be watched for. */
+  readonly stops: readonly string[];
+}
+
 /**
  * A vendor's reply as text for the client, piece by piece; the first that is not `opening` is the commit point. Ends
  * with a piece that is `last`, or throws: a reply that stops before it is complete is an error.
  */
-export function crossReply(hooks: CoreHooks, exchange: Routed, response: UpstreamResponse, tally: Tally, { verbatim, stops }: { readonly verbatim: boolean; readonly stops: readonly string[] }): AsyncGenerator<Piece> {
+export function crossReply(hooks: CoreHooks, exchange: Routed, response: UpstreamResponse, tally: Tally, lane: ReplyLane): AsyncGenerator<Piece> {
+  const { verbatim, stops } = lane;
   const { call, attempt, protocol } = exchange;
   const { target } = attempt;
   const streamed = String(response.headers['content-type'] ?? '').toLowerCase().includes('text/event-stream');
   if (verbatim && streamed === call.stream) return streamed ? verbatimStream(exchange, response, tally) : verbatimReply(exchange, response, tally);
-  const context: ReplyContext = { id: exchange.id, model: target.model.id, created: Math.floor(exchange.receivedAt / 1000), call, lost: (kind, reason) => tally.lost(kind, reason), capabilities: target.model.capabilities };
+  const context: ReplyContext = {
+    id: exchange.id,
+    model: target.model.id,
+    created: Math.floor(exchange.receivedAt / 1000),
+    call,
+    lost: (kind, reason) => tally.lost(kind, reason),
+    capabilities: target.model.capabilities,
+  };
   const decoded = streamed ? streamedEvents(target.protocol, exchange, response, tally) : repliedEvents(target.protocol, exchange, response, tally);
-  const batches = stops.length > 0 || isTransformed(hooks, exchange) ? transformed(hooks, exchange, decoded, stops) : decoded;
+  const batches = stops.length > 0 || isTapped(hooks.transformStream, exchange) ? transformed(hooks, exchange, decoded, stops) : decoded;
   return call.stream ? translatedStream(protocol, context, batches) : translatedReply(protocol, context, batches);
 }
 
@@ -102,7 +124,7 @@ async function* verbatimStream(exchange: Routed, response: UpstreamResponse, tal
       const events = event ? decoder.push(event) : [];
       opened ||= event !== undefined;
       for (const each of events) tally.read(each);
-      begun ||= event !== undefined && (event.event !== undefined && upstream.openings ? !upstream.openings.has(event.event) : !events.every(isOpening));
+      if (event && !begun) begun = event.event !== undefined && upstream.openings ? !upstream.openings.has(event.event) : !events.every(isOpening);
       terminated = tally.complete && event !== undefined && frame(event.data) === upstream.terminator;
       const written = isUnaskedUsage(events, call.usageWanted) ? '' : write(raw, event?.data);
       const isLast = tally.complete || (upstream.ending === 'silence' && tally.hasFinished(call.candidates));
@@ -111,7 +133,7 @@ async function* verbatimStream(exchange: Routed, response: UpstreamResponse, tal
       if (lastWord.length > longestBlock) throw new GatewayError('upstream_failed', 'The provider went on for too long behind the end of its reply.');
     }
   };
-  /** What is there to be sent; comments before the first event do not even open a reply. Not a generator: with a `yield*` from one, replies outlived their calls by many collections. */
+  /** Takes what is there to be sent. Not a generator: with a `yield*` from one, replies stayed in memory long after their calls. */
   const taken = (): Piece => {
     const piece = { text, last: false, opening: !begun };
     text = '';
@@ -120,10 +142,11 @@ async function* verbatimStream(exchange: Routed, response: UpstreamResponse, tal
   const reader = new SseReader();
   for await (const chunk of response.body) {
     if (tally.complete) continue;
-    // What came before that which could not be read is sent all the same.
+    // Where a chunk cannot be read to its end, what came before that place is sent all the same.
     try {
       forward(reader.push(chunk));
     } finally {
+      // Comments before the first event do not open a reply.
       if (opened && text) yield taken();
     }
     if (tally.complete) yield { text: lastWord + (terminated ? '' : upstream.terminator), last: true, opening: false };
@@ -160,12 +183,6 @@ async function* verbatimReply(exchange: Routed, response: UpstreamResponse, tall
   yield { text: renamedReply(text, target.protocol.upstream.modelPaths, target.model.id), last: true, opening: false };
 }
 
-/**
- * The events of a reply, all that one chunk held at a time: to wait for each of them, and to send it by itself, costs
- * several times what translating it does.
- */
-type Batches = AsyncIterable<readonly CanonicalEvent[]>;
-
 async function* translatedStream(protocol: Protocol, context: ReplyContext, batches: Batches): AsyncGenerator<Piece> {
   const encoder = protocol.client.encodeEvents(context);
   let opening = true;
@@ -192,77 +209,12 @@ async function* translatedReply(protocol: Protocol, context: ReplyContext, batch
   yield { text: JSON.stringify(protocol.client.encodeReply(all, context)), last: true, opening: false };
 }
 
-/** The events as stop sequences and taps leave them, which see them one by one. */
-async function* transformed(hooks: CoreHooks, exchange: Routed, batches: Batches, stops: readonly string[]): AsyncGenerator<readonly CanonicalEvent[]> {
+/** The events as stop sequences and taps leave them. Both are given one event at a time. */
+async function* transformed(hooks: CoreHooks, exchange: Routed, batches: Batches, stops: readonly string[]): Batches {
   const events = oneByOne(batches);
   for await (const event of hooks.transformStream.call(stops.length > 0 ? stopAt(events, stops) : events, exchange)) yield [event];
 }
 
 async function* oneByOne(batches: Batches): AsyncGenerator<CanonicalEvent> {
   for await (const events of batches) yield* events;
-}
-
-async function* streamedEvents(protocol: Protocol, { call, attempt }: Routed, response: UpstreamResponse, tally: Tally): AsyncGenerator<readonly CanonicalEvent[]> {
-  const reader = new SseReader();
-  const decoder = protocol.upstream.decodeEvents(call, attempt.target.model);
-  const decode = ({ event }: SseBlock): readonly CanonicalEvent[] => (event ? decoder.push(event) : noEvents);
-  for await (const chunk of response.body) {
-    if (!tally.complete) yield* counted(reader.push(chunk), decode, tally);
-  }
-  if (tally.complete) return;
-  yield* counted(reader.end(), decode, tally);
-  if (!tally.complete) yield* counted([decoder.end()], asDecoded, tally);
-}
-
-const noEvents: readonly CanonicalEvent[] = [];
-const asDecoded = (events: readonly CanonicalEvent[]): readonly CanonicalEvent[] => events;
-
-async function* repliedEvents(protocol: Protocol, exchange: Routed, response: UpstreamResponse, tally: Tally): AsyncGenerator<readonly CanonicalEvent[]> {
-  // Handed on and not awaited: this generator would hold the text for as long as it runs.
-  yield* counted([await readText(response).then((text) => decodeReply(protocol, exchange, text))], asDecoded, tally);
-}
-
-/** Events as they are read, if there are any; nothing comes after a reply's end. What stops the reading is thrown behind those before it. */
-function* counted<Source>(sources: readonly Source[], decode: (source: Source) => readonly CanonicalEvent[], tally: Tally): Generator<readonly CanonicalEvent[]> {
-  const batch: CanonicalEvent[] = [];
-  try {
-    for (const source of sources) {
-      for (const event of decode(source)) {
-        tally.read(event);
-        batch.push(event);
-        if (tally.complete) return;
-      }
-    }
-  } finally {
-    if (batch.length > 0) yield batch;
-  }
-}
-
-function decodeReply(protocol: Protocol, { call, attempt }: Routed, text: string): CanonicalEvent[] {
-  try {
-    return protocol.upstream.decodeReply(JSON.parse(text), call, attempt.target.model);
-  } catch (error) {
-    if (isGatewayError(error)) throw error;
-    throw new GatewayError('upstream_failed', 'The provider sent a reply that could not be read.', { cause: error });
-  }
-}
-
-/** Keeps every byte: without this a mark of the byte order would be taken off. */
-const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
-
-/** A body as text; bounded, since a vendor's length is nothing to trust. */
-export async function readText({ body }: UpstreamResponse, limit = longestReply): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of body) {
-    length += chunk.length;
-    if (length > limit) throw new GatewayError('upstream_failed', 'The provider sent a longer reply than the gateway accepts.');
-    chunks.push(chunk);
-  }
-  const [only] = chunks;
-  return utf8.decode(only && chunks.length === 1 ? only : Buffer.concat(chunks));
-}
-
-function cutShort(): GatewayError {
-  return new GatewayError('upstream_failed', 'The provider broke off before its reply was complete.');
 }

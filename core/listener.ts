@@ -35,7 +35,7 @@ export async function listen({ host, port, maxConnections }: Address, answer: Re
     server.once('error', reject);
     server.listen(port, host, resolve);
   });
-  // Out of descriptors, say: those who are connected are still served.
+  // Where the process is out of descriptors, for example. Clients that are connected are still served.
   server.removeAllListeners('error').on('error', (error) => logger.error({ error }, 'a connection could not be accepted'));
   return server;
 }
@@ -48,13 +48,14 @@ function refuseUpgrade(socket: Duplex): void {
   socket.end(['HTTP/1.1 426 Upgrade Required', ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`), '', body].join('\r\n'));
 }
 
-/** Addresses that stand for all of the machine's, and what reaches them from there: not every system lets them be called. */
+/** The addresses that mean all of the machine's, and the one to call each by: not every system lets a client call the first. */
 const loopbacks = new Map([['0.0.0.0', '127.0.0.1'], ['::', '::1']]);
 
 export function urlOf(server: Server, listened: string): string {
   const bound = server.address();
   const host = loopbacks.get(listened) ?? listened;
-  return `http://${host.includes(':') ? `[${host}]` : host}:${typeof bound === 'object' && bound ? bound.port : ''}`;
+  const port = typeof bound === 'object' && bound ? bound.port : '';
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 /** Stops listening; resolves when the last connection is gone. */

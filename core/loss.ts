@@ -55,12 +55,17 @@ export function clientPath(path: string, request: CanonicalRequest, names: Reado
   const [first = path] = parts;
   const own = request.names ?? {};
   // A client may call a field `constructor`, which every object has.
-  const named = (name: string | number): string | undefined => (Object.hasOwn(own, name) ? own[name] : Object.hasOwn(names, name) ? names[name] : undefined);
+  const named = (name: string | number): string | undefined => {
+    const known = Object.hasOwn(own, name) ? own : names;
+    return Object.hasOwn(known, name) ? known[name] : undefined;
+  };
   let known = named(path) ?? (named(`${first}.`) ?? named(first) ?? String(first)) + joined(parts.slice(1));
   let value: unknown = request;
   for (const [index, part] of parts.entries()) {
     value = typeof value === 'object' && value !== null ? Reflect.get(value, part) : undefined;
-    if (typeof value === 'object' && value !== null && 'at' in value && typeof value.at === 'string') known = within(value.at, parts.slice(index + 1).map((name) => named(`${first}.${name}`) ?? named(`.${name}`) ?? name));
+    if (typeof value !== 'object' || value === null || !('at' in value) || typeof value.at !== 'string') continue;
+    const rest = parts.slice(index + 1).map((name) => named(`${first}.${name}`) ?? named(`.${name}`) ?? name);
+    known = within(value.at, rest);
   }
   return known;
 }

@@ -1,4 +1,4 @@
-/** A limit of output that was lowered to what a call is granted: its caller is told, as of a loss, though no call is refused for it. */
+/** An output limit that was lowered to what a call is granted. The caller is told as of a loss, though no call is refused for it. */
 import { outputBound } from './bound.ts';
 import type { Routed } from './exchange.ts';
 import type { Loss } from './loss.ts';
@@ -11,13 +11,13 @@ export function loweredLimit(exchange: Routed): readonly Loss[] {
   return [{ path: limitField(exchange), reason: `sent as ${limit}, all that this call is granted`, code: 'approximated' }];
 }
 
-/** As the client calls it, be it that it stated none. */
+/** The name the client has for the limit, whether it stated one or not. */
 function limitField({ protocol, canonical }: Routed): string {
   const { outputLimit: usual = 'outputLimit' } = protocol.client.fieldNames;
   try {
     return canonical().names?.['outputLimit'] ?? usual;
   } catch {
-    // What goes on as it is need not be understood here.
+    // A body that goes on verbatim may be one that cannot be decoded here.
     return usual;
   }
 }

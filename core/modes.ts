@@ -17,15 +17,15 @@ export interface Mode {
   readonly untold?: true;
 }
 
-/** What a vendor's reply is told to be that asked for more and got none. */
+/** The mode of a reply whose call asked for another, and which the vendor served as usual. */
 export const usualMode = 'usual';
 
-/** What a price calls all that a call asks for, if it asks for anything. */
+/** The name that a price has for all that a call asks for together; undefined where it asks for nothing special. */
 export function askedMode({ modes }: ClientCall): string | undefined {
   return modes?.length ? modes.map(({ name }) => name).join(' ') : undefined;
 }
 
-/** The targets that the call can be paid for at; one that speaks another protocol is never asked for what has no price. */
+/** The targets at which a price for the call's mode is known. Those of other protocols stay: no encoder asks for a mode without a price. */
 export function atKnownRates(targets: readonly Target[], { call, operation, protocol }: Parsed): readonly Target[] {
   if (operation === 'count') return targets;
   const [first] = targets;

@@ -132,7 +132,9 @@ async function deliver(running: RunningAttempt, attempts: readonly Attempt[], ta
   const settle = async (outcome: Answered['outcome'], error: GatewayError | undefined, lastWord: string): Promise<Answered> => {
     running.ended(error);
     const recording = client.reply.recording(lastWord);
-    const end: Answered = { type: 'answered', exchange: routed, outcome, error, charge: chargeFor(outcome, routed, tally), ...factsOf(routed, attempts), losses: tally.losses.length > 0 ? [...losses, ...tally.losses] : losses, recording };
+    const charge = chargeFor(outcome, routed, tally);
+    const allLosses = tally.losses.length > 0 ? [...losses, ...tally.losses] : losses;
+    const end: Answered = { type: 'answered', exchange: routed, outcome, error, charge, ...factsOf(routed, attempts), losses: allLosses, recording };
     await meter(end);
     client.reply.finish(lastWord);
     return end;

@@ -47,13 +47,13 @@ function isInputFalse({ input }: Usage, exchange: Routed): boolean {
   return input > most + allowance && input > model.contextLength * readingsOf(exchange);
 }
 
-/** How often a vendor may read the whole context: not at all beyond the bytes where all it was given stands in them. */
+/** How often a vendor may have read a whole context that our bytes do not show: never, where all that it reads stands in them. */
 function readingsOf(exchange: Routed): number {
   let request: CanonicalRequest;
   try {
     request = exchange.canonical();
   } catch {
-    // The vendor understood what no other protocol could be told: there is no saying what it fetched.
+    // The body went on verbatim and cannot be decoded here, so nobody knows what the vendor fetched for it.
     return mostReadings;
   }
   const { tools = [], turns } = request;
@@ -61,7 +61,7 @@ function readingsOf(exchange: Routed): number {
   return turns.some(({ blocks }) => blocks.some(isElsewhere)) ? 1 : 0;
 }
 
-/** Whether a part has to be fetched, by whoever answers. */
+/** Whether a part is not in the request, so that the vendor has to fetch it. */
 function isElsewhere(block: Block): boolean {
   if (block.type === 'tool-result') return block.content.some((each) => each.type === 'media' && isElsewhere(each));
   return block.type === 'foreign' || (block.type === 'media' && (block.source.type === 'url' || block.source.type === 'file'));

@@ -76,7 +76,10 @@ export interface ClientCall {
   readonly preferences: Preferences;
   /** Whether the body holds reasoning that cannot go on as it is: in our envelope, or without the seal its vendor wants. */
   readonly carriesState: boolean;
-  /** Passed the model it is for; whether the body can go on as it is to one that speaks the client's protocol. It can unless a history from elsewhere, or what the model's vendor would answer, says otherwise. */
+  /**
+   * Passed a model that is reached by the client's own protocol; the answer is whether its vendor takes the body as it is.
+   * Absent where every vendor does.
+   */
   suits?(model: Model): boolean;
   /** How it asks to be served otherwise than usual, which a vendor charges by rates of its own. */
   readonly modes?: readonly Mode[];

@@ -27,8 +27,10 @@ function exported(name: string): URL | undefined {
 function siblings(plugin: string): string {
   const folder = new URL(`${dirname(plugin)}/`, root);
   if (!existsSync(folder)) return `nor a folder ${dirname(plugin)}`;
-  const entries = readdirSync(folder, { withFileTypes: true }).map((entry) => (entry.isDirectory() ? (existsSync(new URL(`${entry.name}/index${extension}`, folder)) ? entry.name : '') : basename(entry.name, extension)));
-  return `${dirname(plugin)} has ${[...new Set(entries)].filter((name) => /^[\w-]+$/.test(name)).join(', ')}`;
+  const entries = readdirSync(folder, { withFileTypes: true });
+  const plugins = entries.filter((entry) => !entry.isDirectory() || existsSync(new URL(`${entry.name}/index${extension}`, folder)));
+  const names = new Set(plugins.map(({ name }) => basename(name, extension)).filter((name) => /^[\w-]+$/.test(name)));
+  return `${dirname(plugin)} has ${[...names].join(', ')}`;
 }
 
 let registered = false;
