@@ -125,7 +125,10 @@ export const calls = definePlugin({
       access: 'user',
       errors: (error) => encodeError(toGatewayError(error)),
       openapi: async () => (await import('./calls/description.ts')).oneCall,
-      handle: async ({ params: { id = '' } }, principal) => ({ status: 200, headers: { 'content-type': 'application/json', 'cache-control': 'no-store' }, body: (await find(memory, id, principal, workers)).body }),
+      handle: async ({ params: { id = '' } }, principal) => {
+        const { body } = await find(memory, id, principal, workers);
+        return { status: 200, headers: { 'content-type': 'application/json', 'cache-control': 'no-store' }, body };
+      },
     });
   },
 });

@@ -67,7 +67,8 @@ function traceEnd(tracer: Tracer, end: End, parent: Context): void {
   const status = end.type === 'replayed' ? end.replay.status : (error?.status ?? 200);
   const asked = requestAttributes(end);
   const { receivedAt, startedAt, method, path } = exchange;
-  const server = { 'http.request.method': method, 'url.path': path, 'http.response.status_code': status, 'tollgate.call': exchange.id, 'tollgate.outcome': end.type === 'answered' ? end.outcome : end.type };
+  const outcome = end.type === 'answered' ? end.outcome : end.type;
+  const server = { 'http.request.method': method, 'url.path': path, 'http.response.status_code': status, 'tollgate.call': exchange.id, 'tollgate.outcome': outcome };
   const span = tracer.startSpan(`${method} ${path}`, { kind: SpanKind.SERVER, startTime: receivedAt, attributes: { ...asked, ...server, ...usageAttributes(end), 'error.type': error?.code } }, parent);
   if (error) span.setStatus({ code: SpanStatusCode.ERROR, message: error.message });
   const within = trace.setSpan(parent, span);

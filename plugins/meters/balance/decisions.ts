@@ -68,8 +68,8 @@ export function expire(reserved: Nano, at: number): Ending {
 }
 
 /**
- * Whether a call is taken for sent by whoever settles it for an owner that is gone. One of which no beat has told is: it
- * goes out the moment its reservation is durable, and a vendor that was reached must not be forgotten.
+ * Whether a call is taken for sent where its owner is gone. A call that no beat has told of is: it goes out as soon as its
+ * reservation is durable, and the vendor may well have worked for it.
  */
 export function wasSent({ sent, attempts }: Progress): boolean {
   return sent || attempts === 0;
@@ -77,9 +77,9 @@ export function wasSent({ sent, attempts }: Progress): boolean {
 
 /** Ends a reservation for an owner that is gone, by how far its call had come. */
 export function recover(reserved: Nano, progress: Progress, at: number): Ended {
-  const reason = progress.sent ? 'recovered' : wasSent(progress) ? 'presumed_sent' : 'never_sent';
-  const facts: Facts = { ...progress, reason, basis: reason === 'never_sent' ? 'none' : 'estimate', at };
-  return end(reserved, reason === 'never_sent' ? undefined : progress.owed, facts, 'recovered');
+  if (!wasSent(progress)) return end(reserved, undefined, { ...progress, reason: 'never_sent', basis: 'none', at }, 'recovered');
+  const facts: Facts = { ...progress, reason: progress.sent ? 'recovered' : 'presumed_sent', basis: 'estimate', at };
+  return end(reserved, progress.owed, facts, 'recovered');
 }
 
 /** What is known of a call from its quote alone. */

@@ -17,7 +17,8 @@ export type Facts = ReadonlyMap<string, Figures>;
 /** A sum in USD, as text or as the number JSON makes of it. */
 const sum = z.union([z.string().regex(/^\d+(\.\d{1,9})?$/), z.number().nonnegative().transform((value) => value.toFixed(9))]).transform((text) => formatUsd(parseUsd(text)));
 
-const rates = { input: sum.optional(), output: sum.optional(), cache_read: sum.optional(), cache_write: sum.optional(), reasoning: sum.optional(), input_audio: sum.optional(), output_audio: sum.optional() };
+const rate = sum.optional();
+const rates = { input: rate, output: rate, cache_read: rate, cache_write: rate, reasoning: rate, input_audio: rate, output_audio: rate };
 
 const listedModel = z.looseObject({
   id: z.string(),
@@ -57,8 +58,11 @@ function listedFigures({ cost = {}, limit = {}, experimental }: ListedModel): Fi
   const tiers = cost.tiers?.map((tier) => ratesOf(tier, ` above ${tier.tier.size}`)) ?? [];
   const long = cost.context_over_200k && tiers.length === 0 ? ratesOf(cost.context_over_200k, ' above 200000') : {};
   const fast = ratesOf(experimental?.modes?.fast?.cost ?? {}, inMode('fast'));
-  const limits = { contextLength: limit.context, outputLimit: limit.output };
-  return Object.assign({}, ratesOf(cost), ...tiers, long, fast, Object.fromEntries(Object.entries(limits).flatMap(([name, value]) => (value ? [[name, String(value)]] : []))));
+  const limits = {
+    ...(limit.context ? { contextLength: String(limit.context) } : {}),
+    ...(limit.output ? { outputLimit: String(limit.output) } : {}),
+  };
+  return Object.assign({}, ratesOf(cost), ...tiers, long, fast, limits);
 }
 
 function priceFigures(rates: object, suffix = ''): [string, string][] {
@@ -68,7 +72,13 @@ function priceFigures(rates: object, suffix = ''): [string, string][] {
 /** What our own catalogue says of a model. */
 export function figuresOf({ price, contextLength, outputLimit }: Model): Figures {
   const { tiers = [], modes = {}, ...plain } = price ?? {};
-  return Object.fromEntries([...priceFigures(plain), ...Object.entries(modes).flatMap(([name, rates]) => priceFigures(rates, inMode(name))), ...tiers.flatMap(({ above, ...tier }) => priceFigures(tier, ` above ${above}`)), ['contextLength', String(contextLength)], ['outputLimit', String(outputLimit)]]);
+  return Object.fromEntries([
+    ...priceFigures(plain),
+    ...Object.entries(modes).flatMap(([name, mode]) => priceFigures(mode, inMode(name))),
+    ...tiers.flatMap(({ above, ...tier }) => priceFigures(tier, ` above ${above}`)),
+    ['contextLength', String(contextLength)],
+    ['outputLimit', String(outputLimit)],
+  ]);
 }
 
 function pricedModels(listed: readonly ListedModel[]): Facts {

@@ -71,13 +71,14 @@ export function leastLimit({ max_tokens: former, max_completion_tokens: current 
 }
 
 /** Names of fields other than those this protocol uses today. */
-function namesIn({ max_completion_tokens: limit, max_tokens: formerLimit, functions, tools, function_call: call, tool_choice: choice, reasoning, reasoning_effort: effort, user, safety_identifier: safety }: WireRequest, marked: boolean): Record<string, string> | undefined {
+function namesIn(wire: WireRequest, marked: boolean): Record<string, string> | undefined {
+  const { reasoning } = wire;
   const names = {
-    ...(formerLimit && !limit ? { outputLimit: 'max_tokens' } : {}),
-    ...(functions && !tools ? { '.schema': 'parameters', '.strict': 'strict', '.arguments': 'arguments' } : {}),
-    ...(call && !choice ? { toolChoice: 'function_call' } : {}),
-    ...(reasoning && !effort ? { reasoning: 'reasoning', 'reasoning.effort': reasoning.effort ? 'reasoning.effort' : 'reasoning.enabled' } : {}),
-    ...(typeof user !== 'string' && typeof safety === 'string' ? { user: 'safety_identifier' } : {}),
+    ...(wire.max_tokens && !wire.max_completion_tokens ? { outputLimit: 'max_tokens' } : {}),
+    ...(wire.functions && !wire.tools ? { '.schema': 'parameters', '.strict': 'strict', '.arguments': 'arguments' } : {}),
+    ...(wire.function_call && !wire.tool_choice ? { toolChoice: 'function_call' } : {}),
+    ...(reasoning && !wire.reasoning_effort ? { reasoning: 'reasoning', 'reasoning.effort': reasoning.effort ? 'reasoning.effort' : 'reasoning.enabled' } : {}),
+    ...(typeof wire.user !== 'string' && typeof wire.safety_identifier === 'string' ? { user: 'safety_identifier' } : {}),
     ...(marked ? { '.cache': 'cache_control' } : {}),
   };
   return Object.keys(names).length > 0 ? names : undefined;
@@ -222,7 +223,10 @@ function decodeReasoning({ reasoning_effort: effort, reasoning }: WireRequest): 
   // Reasoning that is only switched on is of the middle kind there.
   const switched = enabled === false ? 'none' : enabled && budget === undefined ? 'medium' : undefined;
   const value: CanonicalRequest['reasoning'] = { effort: reasoning.effort ?? switched, budget, display: exclude ? 'none' : undefined };
-  const form = ['reasoning-object', ...(reasoning.effort ? [] : ['no-effort']), ...(exclude === false ? ['exclude-false'] : []), ...(typeof enabled === 'boolean' ? [`enabled-${enabled}`] : [])];
+  const form = ['reasoning-object'];
+  if (!reasoning.effort) form.push('no-effort');
+  if (exclude === false) form.push('exclude-false');
+  if (typeof enabled === 'boolean') form.push(`enabled-${enabled}`);
   return { value, rest: nested('reasoning', leftover(reasoning, reasoningFields)), form };
 }
 

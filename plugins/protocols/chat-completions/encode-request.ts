@@ -91,7 +91,7 @@ function encodeSampling(request: CanonicalRequest, model: Model, { own, lose }: 
     ['frequencyPenalty', 'frequency_penalty', request.frequencyPenalty],
     ['presencePenalty', 'presence_penalty', request.presencePenalty],
     ['seed', 'seed', typeof seed === 'string' ? JSON.rawJSON(seed) : seed],
-    ['logprobs', 'logprobs', logprobs ? true : form.includes('logprobs-false') ? false : undefined],
+    ['logprobs', 'logprobs', logprobs !== undefined || (form.includes('logprobs-false') ? false : undefined)],
     ['logprobs.top', 'top_logprobs', logprobs?.top ?? (form.includes('top-logprobs-zero') ? 0 : undefined)],
   ] as const;
   const fields: Record<string, unknown> = {};
@@ -143,8 +143,8 @@ function restoreReasoning({ effort, budget, display }: NonNullable<CanonicalRequ
   return {
     effort: form.includes('no-effort') ? undefined : effort,
     max_tokens: budget,
-    exclude: display === 'none' ? true : form.includes('exclude-false') ? false : undefined,
-    enabled: form.includes('enabled-true') ? true : form.includes('enabled-false') ? false : undefined,
+    exclude: display === 'none' || (form.includes('exclude-false') ? false : undefined),
+    enabled: form.includes('enabled-true') || (form.includes('enabled-false') ? false : undefined),
   };
 }
 

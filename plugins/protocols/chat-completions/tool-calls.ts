@@ -68,7 +68,8 @@ export class ToolCalls {
 
   /** Passed a fragment, and where it stands among those that came with it. */
   take(fragment: Fields, position: number): void {
-    const body = isObject(fragment['custom']) ? fragment['custom'] : isObject(fragment['function']) ? fragment['function'] : {};
+    const called = isObject(fragment['custom']) ? fragment['custom'] : fragment['function'];
+    const body = isObject(called) ? called : {};
     const index = fragment['index'] ?? position;
     const id = word(fragment['id']);
     const name = word(body['name']);
@@ -83,7 +84,7 @@ export class ToolCalls {
     call.id ||= id;
     call.name ||= name;
     call.text += text;
-    for (const state of readSignatures(fragment['extra_content']).opaque) call.opaque.push(state);
+    if (fragment['extra_content'] !== undefined) for (const state of readSignatures(fragment['extra_content']).opaque) call.opaque.push(state);
     if (call.name !== '') this.#tell(call);
   }
 

@@ -23,6 +23,11 @@ export function searchesOf(tool: Readonly<Record<string, unknown>>): string[] {
   return [...searches].filter((name) => tool[name]);
 }
 
+function kindOf(name: string): Hosted['kind'] {
+  if (searches.has(name)) return 'web-search';
+  return name === 'codeExecution' ? 'code-execution' : 'other';
+}
+
 export function decodeTools(tools: WireRequest['tools']): Tool[] | undefined {
   return tools?.flatMap((tool, index): Tool[] => {
     const at = `tools[${index}]`;
@@ -31,8 +36,7 @@ export function decodeTools(tools: WireRequest['tools']): Tool[] | undefined {
     const functions = declared?.map((each, place) => decodeFunction(each, `${at}.functionDeclarations[${place}]`, group)) ?? [];
     const empty: Fields = functions.length === 0 && declared !== undefined ? { functionDeclarations: declared } : {};
     const hosted = Object.entries({ ...empty, ...others }).map(([name, value]): Hosted => {
-      const kind = searches.has(name) && value ? 'web-search' : name === 'codeExecution' && value ? 'code-execution' : 'other';
-      return { type: 'hosted', protocol: protocolName, kind, value: { [name]: value }, at: `${at}.${name}`, ...bag.keep({}, [group]) };
+      return { type: 'hosted', protocol: protocolName, kind: value ? kindOf(name) : 'other', value: { [name]: value }, at: `${at}.${name}`, ...bag.keep({}, [group]) };
     });
     if (functions.length + hosted.length > 0) return [...functions, ...hosted];
     return [{ type: 'hosted', protocol: protocolName, kind: 'other', value: {}, at, ...bag.keep({}, [group]) }];

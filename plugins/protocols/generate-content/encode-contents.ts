@@ -30,7 +30,8 @@ export function encodeTurns(asked: readonly Turn[], encoding: Encoding): Encoded
   const writer = new ContentWriter(turns, encoding);
   const spoken = turns.findIndex(({ role }) => role !== 'system' && role !== 'developer');
   // A request of instructions alone would have no contents, which Gemini refuses.
-  const leading = spoken < 0 && !encoding.own ? turns.length - 1 : spoken < 0 ? turns.length : spoken;
+  const most = encoding.own ? turns.length : turns.length - 1;
+  const leading = spoken < 0 ? most : spoken;
   const instructions: Fields[] = [];
   let rest: Fields = {};
   for (const [index, turn] of turns.slice(0, leading).entries()) {
@@ -41,7 +42,9 @@ export function encodeTurns(asked: readonly Turn[], encoding: Encoding): Encoded
   }
   for (const [index, turn] of encoding.own ? turns.entries() : inSteps(turns)) if (index >= leading) writer.add(turn, index);
   const last = turns.at(-1);
-  if (writer.contents.length === 0 && !encoding.own && last) refusePart(last, `turns[${turns.length - 1}]`, 'The provider of this model answers to what is said, and nothing is: send a text that is not empty.');
+  if (writer.contents.length === 0 && !encoding.own && last) {
+    refusePart(last, `turns[${turns.length - 1}]`, 'The provider of this model answers to what is said, and nothing is: send a text that is not empty.');
+  }
   if (encoding.native && encoding.modern) writer.markUnsealedCalls();
   const contents = writer.contents.map(({ role, parts, rest: fields }) => overlay(fields, { role, parts }));
   return { systemInstruction: instructions.length > 0 || (encoding.own && leading > 0) ? overlay(rest, { parts: instructions }) : undefined, contents };

@@ -97,7 +97,10 @@ function endWithUser(messages: Message[], turns: readonly Turn[], { model, lose 
   const isBegun = turns[last]?.role === 'assistant';
   if ((model.capabilities.prefill && isBegun) || spoken?.role !== 'assistant' || spoken.content.some(({ type }) => type === 'tool_use')) return;
   append(messages, 'user', [{ type: 'text', text: `${opening}Go on from where the assistant stopped.${closing}` }]);
-  lose(`turns[${last}]`, isBegun ? 'stands before a marked text of the user, since the model does not go on with an answer that was begun' : 'a marked text of the user follows, or the assistant would have the last word', 'approximated');
+  const told = isBegun
+    ? 'stands before a marked text of the user, since the model does not go on with an answer that was begun'
+    : 'a marked text of the user follows, or the assistant would have the last word';
+  lose(`turns[${last}]`, told, 'approximated');
 }
 
 /** An answer that the model is to go on with must not end in space. */

@@ -30,7 +30,8 @@ export function encodeTools(request: CanonicalRequest, encoding: Encoding): Enco
   }
   loseNamespaces(request.tools, protocolName, lose);
   const allowed = request.toolChoice?.mode === 'subset' ? new Set(request.toolChoice.names) : undefined;
-  const tools = withoutRepeats(own ? request.tools : withLimitedSearch(request), protocolName, lose).flatMap((tool, index) => (tool && isAllowed(tool, allowed) ? encodeTool(tool, `tools[${index}]`, encoding) : []));
+  const offered = withoutRepeats(own ? request.tools : withLimitedSearch(request), protocolName, lose);
+  const tools = offered.flatMap((tool, index) => (tool && isAllowed(tool, allowed) ? encodeTool(tool, `tools[${index}]`, encoding) : []));
   const choice = encodeChoice(request);
   // A choice among no tools, or of one that is lost, is refused; a client of this protocol is left to hear that itself.
   const named = choice?.['type'] === 'tool' ? choice['name'] : undefined;
@@ -51,7 +52,10 @@ function inputSchema(tool: FunctionTool, path: string, strict: boolean, lose: Lo
   const schema = objectSchema(tool.schema, (reason) => lose(`${path}.schema`, reason, 'approximated'));
   const named = isObject(schema['properties']) ? Object.keys(schema['properties']) : [];
   const strange = named.find((name) => !goodProperty.test(name));
-  if (strange !== undefined) refusePart(tool, path, `The provider of this model takes names of arguments of letters, digits, "_", "." and "-" only, 64 at most; the tool "${tool.name}" has one called "${strange.slice(0, 64)}".`);
+  if (strange !== undefined) {
+    const rule = 'The provider of this model takes names of arguments of letters, digits, "_", "." and "-" only, 64 at most';
+    refusePart(tool, path, `${rule}; the tool "${tool.name}" has one called "${strange.slice(0, 64)}".`);
+  }
   const fitted = strict ? tightSchema(schema, path, lose) : schema;
   return isObject(fitted) ? fitted : schema;
 }

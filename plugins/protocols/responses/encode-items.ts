@@ -42,7 +42,9 @@ export function customCallsOf(turns: readonly Turn[]): Set<string> {
 
 export function encodeItems(turns: readonly Turn[], encoding: Encoding): Fields[] {
   const { role, blocks = [] } = turns.at(-1) ?? {};
-  if (!encoding.own && role === 'assistant' && !blocks.some(({ type }) => type === 'tool-call')) encoding.lose(`turns[${turns.length - 1}].role`, 'the model answers anew instead of going on with it', 'approximated');
+  if (!encoding.own && role === 'assistant' && !blocks.some(({ type }) => type === 'tool-call')) {
+    encoding.lose(`turns[${turns.length - 1}].role`, 'the model answers anew instead of going on with it', 'approximated');
+  }
   return turns.flatMap((turn, index) => (bag.form(turn).includes('instructions') ? [] : encodeTurn(turn, `turns[${index}]`, encoding)));
 }
 
@@ -152,7 +154,8 @@ function encodeCall(block: Kind<'tool-call'>, path: string, { own, names, lose }
   const { name, namespace } = names.wireOf(block.name) ?? { name: own ? block.name : fittingName(block.name), namespace: block.namespace };
   const form = bag.form(block);
   const called = { name: spelt(form, 'name') ?? name, namespace: own ? block.namespace : namespace, call_id: callId(block.id, own), ...headOf(form) };
-  return overlay(bag.fields(block), block.custom ? { type: 'custom_tool_call', ...called, input: block.arguments } : { type: 'function_call', ...called, arguments: own ? block.arguments : block.arguments || '{}' });
+  if (block.custom) return overlay(bag.fields(block), { type: 'custom_tool_call', ...called, input: block.arguments });
+  return overlay(bag.fields(block), { type: 'function_call', ...called, arguments: own ? block.arguments : block.arguments || '{}' });
 }
 
 function encodeResult(block: Kind<'tool-result'>, path: string, encoding: Encoding): Fields {

@@ -3,7 +3,7 @@
  * restored as it stood; what has no place here is told as lost, by its canonical path.
  */
 import { createHash } from 'node:crypto';
-import { GatewayError, type CanonicalRequest, type EncodedRequest, type Model } from '../../../core/index.ts';
+import { GatewayError, type CanonicalRequest, type EncodedRequest, type Model, type Turn } from '../../../core/index.ts';
 import { withDistinctCallIds } from '../../shared/call-ids.ts';
 import { loseSettings } from '../../shared/image-settings.ts';
 import { fitLimit } from '../../shared/fit-limit.ts';
@@ -62,17 +62,23 @@ function stopsOf({ stop = [] }: CanonicalRequest): readonly string[] {
 }
 
 function encodeConversation(request: CanonicalRequest, encoding: Encoding): Fields {
-  const { turns } = request;
-  const form = bag.form(request);
-  const instructions = turns.find((turn) => bag.form(turn).includes('instructions'));
-  const spoken = turns.filter((turn) => turn !== instructions);
-  const [only] = spoken;
-  const [text] = only?.blocks ?? [];
-  const plain = only && spoken.length === 1 && bag.form(only).includes('input') && text?.type === 'text' && only.blocks.length === 1;
-  return {
-    instructions: instructions ? instructions.blocks.map((block) => (block.type === 'text' ? block.text : '')).join('\n\n') : form.includes('instructions-empty') ? '' : undefined,
-    input: plain ? text.text : form.includes('no-input') || bag.fields(request)['input'] === null ? undefined : [...(encoding.model.capabilities.structuredOutput ? jsonMessage(request, encoding) : []), ...encodeItems(turns, encoding)],
-  };
+  const instructions = request.turns.find((turn) => bag.form(turn).includes('instructions'));
+  const spoken = request.turns.filter((turn) => turn !== instructions);
+  return { instructions: encodeInstructions(instructions, bag.form(request)), input: encodeInput(request, spoken, encoding) };
+}
+
+function encodeInstructions(turn: Turn | undefined, form: readonly string[]): string | undefined {
+  if (!turn) return form.includes('instructions-empty') ? '' : undefined;
+  return turn.blocks.map((block) => (block.type === 'text' ? block.text : '')).join('\n\n');
+}
+
+/** The input as items, or as the one text or nothing that a client of this protocol wrote. */
+function encodeInput(request: CanonicalRequest, [only, ...others]: readonly Turn[], encoding: Encoding): unknown {
+  const [block, ...more] = only?.blocks ?? [];
+  if (others.length === 0 && more.length === 0 && block?.type === 'text' && bag.form(only).includes('input')) return block.text;
+  if (bag.form(request).includes('no-input') || bag.fields(request)['input'] === null) return undefined;
+  const first = encoding.model.capabilities.structuredOutput ? jsonMessage(request, encoding) : [];
+  return [...first, ...encodeItems(request.turns, encoding)];
 }
 
 /** The vendor refuses limits below. */

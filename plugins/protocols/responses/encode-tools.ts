@@ -111,7 +111,8 @@ function encodeChoice(request: CanonicalRequest, encoding: Encoding): unknown {
   if (names.length === 0 && asked.length > 0) return undefined;
   if (mode === 'one') return overlay(bag.fields(toolChoice), reference(names[0] ?? '', tools, encoding));
   if (mode !== 'subset') return mode;
-  return overlay(bag.fields(toolChoice), { type: 'allowed_tools', mode: required ? 'required' : 'auto', tools: [...names.map((name) => reference(name, tools, encoding)), ...unbound(tools, encoding)] });
+  const allowed = [...names.map((name) => reference(name, tools, encoding)), ...unbound(tools, encoding)];
+  return overlay(bag.fields(toolChoice), { type: 'allowed_tools', mode: required ? 'required' : 'auto', tools: allowed });
 }
 
 /** Google's list is of functions alone: its own tools may be called beside them. */

@@ -8,7 +8,8 @@ import type { Credential, Identity } from './options.ts';
 type Bytes = string | ArrayBuffer | ArrayBufferView;
 
 function viewOf(data: Bytes): string | NodeJS.ArrayBufferView {
-  return data instanceof ArrayBuffer ? new Uint8Array(data) : typeof data === 'string' ? data : new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+  if (typeof data === 'string') return data;
+  return data instanceof ArrayBuffer ? new Uint8Array(data) : new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 }
 
 /** Node's own SHA-256 in the shape the signer wants: one in JavaScript would hold the event loop for a long body. */

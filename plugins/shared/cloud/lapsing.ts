@@ -24,8 +24,8 @@ const harmless = /^[\w.-]{1,60}$/;
 /** The name, code and status of an error, and the word its message begins with (`invalid_grant: …`). */
 function reasonOf(thrown: unknown): string {
   if (!(thrown instanceof Error)) return 'unknown';
-  const status = 'status' in thrown ? thrown.status : 'statusCode' in thrown ? thrown.statusCode : undefined;
-  const words = [thrown.name, 'code' in thrown ? thrown.code : undefined, status, /^[a-z_]+(?=:)/.exec(thrown.message)?.[0]];
+  const status: unknown = Reflect.get(thrown, 'status') ?? Reflect.get(thrown, 'statusCode');
+  const words = [thrown.name, Reflect.get(thrown, 'code'), status, /^[a-z_]+(?=:)/.exec(thrown.message)?.[0]];
   return [...new Set(words.flatMap((word) => (word !== undefined && harmless.test(String(word)) ? [String(word)] : [])))].join(' ');
 }
 
