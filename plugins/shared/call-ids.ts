@@ -39,7 +39,7 @@ class FreshIds {
   }
 }
 
-/** The turns with a new id for each call that repeats one, and for its result: of several calls with an id, results answer those of the latest step, one after the other. */
+/** The turns, with a new id for each call whose id was used before. Results with such an id answer the calls of the latest step that used it, in their order. */
 export function withDistinctCallIds(turns: readonly Turn[]): readonly Turn[] {
   if (areDistinct(turns)) return turns;
   const fresh = new FreshIds();

@@ -1,4 +1,4 @@
-/** OpenAI wants a name with every document, and tells by its ending what it holds: one for documents that came without. */
+/** A file name for documents that came without: OpenAI wants one with each, and knows by its ending what the document is. */
 import { documentType } from './data-url.ts';
 
 const office = 'application/vnd.openxmlformats-officedocument.';

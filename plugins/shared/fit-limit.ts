@@ -1,4 +1,4 @@
-/** A limit of output that a model can keep to: vendors refuse one above their model's own, and most one of none. */
+/** An output limit that a model takes: vendors refuse one above the model's own, and most refuse zero. */
 import type { Model } from '../../core/index.ts';
 import type { Lose } from './losses.ts';
 

@@ -1,6 +1,6 @@
 /**
- * What a request holds of its own protocol's and another wire has no word for: told as lost, member by member, and
- * refused where an answer without it would be worthless.
+ * Fields that only the client's own protocol has, in a request that goes to another: each is told as lost, member by
+ * member, and the call is refused where an answer without it would be worthless.
  */
 import { GatewayError, type Block, type CanonicalRequest, type Loss } from '../../core/index.ts';
 import { isObject, type Sides } from './vendor-bag.ts';
@@ -40,7 +40,7 @@ function saysNothing(value: unknown): boolean {
 /** The members of a field that are lost with it: itself, unless only a rest of it is here. */
 function* membersOf(path: string, name: string, value: unknown): Generator<string> {
   if (saysNothing(value) || isHarmless(name, value)) return;
-  // Where the type is left, nothing was read.
+  // Where even the type is left over, nothing of the object was read.
   if (!readInPart.has(name) || !isObject(value) || 'type' in value) return yield path;
   for (const [inner, member] of Object.entries(value)) yield* membersOf(`${path}.${inner}`, inner, member);
 }

@@ -31,7 +31,7 @@ export function isIndispensable({ kind, protocol, value }: HostedTool): boolean 
   return value['type'] === 'file_search';
 }
 
-/** A list of tools in which a kind that is asked for twice, in two spellings, stands once, the first time: vendors refuse it otherwise. */
+/** The tools, with each kind that a vendor runs once: a client of another protocol may name it in two spellings, and vendors refuse to be asked twice. */
 export function withoutRepeats(tools: readonly (Tool | undefined)[], protocol: string, lose: Lose): (Tool | undefined)[] {
   const seen = new Set<string>();
   return tools.map((tool, index) => {
@@ -45,7 +45,7 @@ export function withoutRepeats(tools: readonly (Tool | undefined)[], protocol: s
   });
 }
 
-/** The tools of a request for a wire whose choice among them does not concern those its vendor runs: where none is to be called they are left out. */
+/** The tools for a wire on which a choice does not reach the tools that its vendor runs: where no tool is to be called, those are left out. */
 export function withoutForbidden({ tools = [], toolChoice }: CanonicalRequest): (Tool | undefined)[] {
   return tools.map((tool) => (tool.type === 'hosted' && toolChoice?.mode === 'none' ? undefined : tool));
 }

@@ -21,7 +21,7 @@ export function loseForeignStart({ lost }: Pick<ReplyContext, 'lost'>, { vendor 
   }
 }
 
-/** What the end of a candidate says of it that is told as annotations as well, or by what the call costs. */
+/** Fields of a candidate's end that are not lost: annotations, or the cost of the call, say the same. */
 const toldElsewhere = new Set(['groundingMetadata', 'citationMetadata', 'service_tier']);
 
 /** Tells as lost what another wire's vendor said of a candidate at its end, and nobody else has a word for. */

@@ -26,18 +26,18 @@ export function askedModes(fields: Readonly<Record<string, unknown>>): Mode[] {
   });
 }
 
-/** Passed what the vendor tells by the fields that ask for it, and the call; what neither speaks of is told nothing of. */
+/** How a call was served, by what the vendor's reply says in the fields that ask for it; empty where it says nothing, and where nothing special was asked for or given. */
 export function servedMode(words: Readonly<Record<string, unknown>>, { modes = [] }: ClientCall): Pick<Usage, 'mode'> {
   const fields = Object.entries(words);
   if (!fields.some(([, word]) => typeof word === 'string')) return {};
-  // Of several, one that is not told of is taken to be as it was asked for.
+  // Where there are several fields and the reply leaves one out, that one is taken to be as it was asked for.
   const told = fields.flatMap(([field, word]) => (typeof word === 'string' ? modeOf(word) : modes.find((mode) => mode.field === field)?.name) ?? []);
   const served = [...told, ...modes.filter(({ untold }) => untold).map(({ name }) => name)];
   if (served.length > 0) return { mode: served.join(' ') };
   return modes.length > 0 ? { mode: usualMode } : {};
 }
 
-/** Whether a tier that a caller of another protocol asks for would cost what nobody knows: it is lost then, and not asked for. */
+/** Whether no price is known for a tier that a caller of another protocol asks for. The tier is lost then, and the vendor not asked for it. */
 export function isUnpriced(tier: string | undefined, { price, free }: Model): boolean {
   const mode = modeOf(tier);
   return mode !== undefined && !free && (price === undefined || !ratesIn(price, mode));

@@ -70,7 +70,7 @@ export function encodeMessages(asked: readonly Turn[], encoding: Encoding): Fiel
 type Step = readonly [index: number, turn: Turn];
 type Steps = readonly [Step, ...Step[]];
 
-/** Each turn with those that are told in one message with it: nothing but results may stand behind calls, so that what an assistant says there is said beside them. */
+/** Turns in groups, each of which becomes one message. Behind calls nothing but results may stand, so what an assistant says after its calls joins their message. */
 function together(turns: readonly Step[]): Steps[] {
   const groups: [Step, ...Step[]][] = [];
   for (const step of turns) {
@@ -146,7 +146,7 @@ function encodeSpoken(turn: Turn, placed: readonly Placed[], encoding: Encoding)
   return overlay(bag.fields(turn), { role: roleOf(turn, encoding), name: turn.name, content: content ?? '', ...messageMark(turn.blocks) });
 }
 
-/** Texts that something stood between (thoughts, a call) are not one: a break keeps them apart where they become one. */
+/** All texts of a message become one: a break is put between two that something else stood between, thoughts or a call. */
 function withBreaks(placed: readonly Placed[]): Placed[] {
   let spoken = false;
   let apart = false;
@@ -231,12 +231,12 @@ function encodeSeals(opaque: ToolCall['opaque'] = [], path: string, { owner, los
   return kept.length > 0 ? { extra_content: Object.fromEntries(kept.map(({ vendor, value }) => [vendor, { thought_signature: value }])) } : {};
 }
 
-/** An id as the model takes it: one of this protocol's own stands, unless it was made by a vendor of other habits. */
+/** A call's id as the model takes it. One of this protocol's own client stays as it is, where the model takes any. */
 function callIdOf(id: string, { own, model: { capabilities } }: Encoding): string {
   return own && capabilities.callIds === 'any' ? id : fitCallId(id, capabilities);
 }
 
-/** Sealed state is for its own vendor; reasoning read in another protocol and not sealed belongs to nobody known. */
+/** Whether reasoning can be given to this model again: sealed state goes to its own vendor alone, and what came unsealed from another protocol to nobody, since its vendor is not known. */
 function isReplayable(block: ReasoningBlock, { owner, model }: Encoding): boolean {
   const { opaque = [] } = block;
   if (refusesExtensions(model)) return false;

@@ -91,7 +91,7 @@ class ContentWriter {
     this.#put('user', 'user', parts);
   }
 
-  /** The content to add to: the last one where it is of the kind, another otherwise, and for every turn of our own. */
+  /** The content to add to: the last one, or a new one where that is of another kind. Each turn of a client of this protocol gets a new one. */
   #content(kind: Content['kind'], role: string | undefined, rest: Fields = {}): Content {
     const last = this.contents.at(-1);
     if (!this.#encoding.own && last?.kind === kind) return last;

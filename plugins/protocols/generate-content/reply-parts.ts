@@ -180,7 +180,7 @@ function speech(kind: string, part: Fields): Fields {
 
 const defaultTypes = { image: 'image/png', audio: 'audio/wav' } as const;
 
-/** The parts with what seals them on the last; a seal without a part has an empty one, and each further seal its own. */
+/** The parts, the last of them with the first seal. Where there is no part, and for each further seal, an empty one is added. */
 function sealed(parts: readonly Fields[], opaque: readonly Opaque[]): Fields[] {
   const [first, ...others] = opaque.map(writeSignature);
   if (first === undefined) return [...parts];

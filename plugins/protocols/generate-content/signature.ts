@@ -34,7 +34,7 @@ export function writeSignature(opaque: Opaque): string {
   return isNative(opaque) ? opaque.value : seal(opaque);
 }
 
-/** What stood in the slot of a request's part, as far as it is Google's: undefined where nothing is to stand there. */
+/** What goes into the slot of a request's part: Google's own signature, or the placeholder that its client wrote; undefined where nothing does. */
 export function restoreSignature(opaque: readonly Opaque[] | undefined, form: readonly string[]): string | undefined {
   const words = form.filter((word) => word.startsWith(mark)).map((word) => word.slice(mark.length));
   const own = opaque?.find(isNative);

@@ -39,7 +39,7 @@ export function decodeItems(items: readonly ReadItem[], names: ToolNames, model:
   return turns;
 }
 
-/** Whether an item is of the turn before it: a second message begins one, but behind calls, whose results are to follow. */
+/** Whether an item belongs to the turn before it. A second message begins a turn of its own, unless it follows calls, which it would part from their results. */
 function goesOn(last: Turn | undefined, { role, blocks }: Turn, { kind }: ReadItem): last is Turn {
   if (last?.role !== 'assistant' || role !== 'assistant' || last.blocks.length === 0 || blocks.length === 0) return false;
   const has = (type: Block['type']): boolean => last.blocks.some((block) => block.type === type);

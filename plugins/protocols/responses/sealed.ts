@@ -36,7 +36,7 @@ export function isNativeSeal(content: string): boolean {
   return fernet.test(content);
 }
 
-/** Passed whose it is where it stands in no envelope. */
+/** `sealer`: whose state it is where it stands in no envelope. */
 export function readSealed(content: string, sealer: string): Sealed {
   const sealed = unsealOwned(content);
   if (!sealed) return { opaque: { vendor: isNativeSeal(content) ? nativeVendor : sealer, kind: nativeKind, value: content }, owner: undefined };
