@@ -2,6 +2,7 @@
  * Reads what clients upload. koa-body writes each file to a folder of the call's own, from which it is taken into
  * memory; the folder goes with the call, however that ends, and what a crash left behind goes at the next start.
  */
+import { isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
@@ -53,13 +54,35 @@ async function parse(context: Context, limit: number, uploadDir: string): Promis
   const onFileBegin = (_: string, { filepath }: { filepath: string }): void => void paths.push(filepath);
   try {
     const left = departure(context.req);
-    const parsing = bodyParser({ json: false, urlencoded: false, text: false, multipart: true, formidable: { uploadDir, ...limits, allowEmptyFiles: true, minFileSize: 0, onFileBegin } })(context, async () => undefined);
+    const onPart = <Read extends Part>(part: Read, read: (part: Read) => void): void => read(sorted(part));
+    const parsing = bodyParser({ json: false, urlencoded: false, text: false, multipart: true, formidable: { uploadDir, ...limits, allowEmptyFiles: true, minFileSize: 0, onFileBegin, onPart } })(context, async () => undefined);
     await Promise.race([parsing, left]);
     return paths;
   } catch (error) {
     context.req.resume();
     throw refusal(error, limit);
   }
+}
+
+/** What the parser knows of a part. */
+interface Part {
+  readonly name: string | null;
+  readonly originalFilename: string | null;
+  readonly mimetype: string | null;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/**
+ * A part is a file where it has a file's name, and else a text. The parser goes by the type alone, which many clients
+ * leave out of a file and some state of a text. A text comes as its bytes: by the encoding that a client states the
+ * parser would take it for another, or end the process where Node knows no such encoding. Names are marked, since the
+ * parser keeps them where `__proto__` is no name.
+ */
+function sorted<Read extends Part>(part: Read): Read {
+  const { name, originalFilename, mimetype, headers } = part;
+  const isFile = originalFilename !== null || /;\s*filename\*?\s*=/i.test(headers?.['content-disposition'] ?? '');
+  const kind = isFile ? { originalFilename: originalFilename ?? '', mimetype: mimetype || 'application/octet-stream' } : { mimetype: null, transferEncoding: 'latin1' };
+  return Object.assign(part, kind, { name: name === null ? '' : `=${name}` });
 }
 
 /** Rejects when the client leaves before its request is read. The parser listens too late, and to the socket alone: it would wait for ever for one who has left by then. */
@@ -95,22 +118,30 @@ async function collect({ request }: Context, paths: readonly string[]): Promise<
   const fields: [string, string][] = [];
   const files: FormFile[] = [];
   const texts: object = typeof request.body === 'object' && request.body !== null ? request.body : {};
-  for (const [name, value] of Object.entries(texts)) {
-    for (const text of listed<unknown>(value)) fields.push([checked(name), String(text)]);
+  for (const [mark, value] of Object.entries(texts)) {
+    const name = nameOf(mark);
+    for (const text of listed<unknown>(value)) fields.push([name, decoded(name, String(text))]);
   }
-  const parts = Object.entries(request.files ?? {}).flatMap(([name, value]) => listed(value).map((file) => ({ name, file })));
-  for (const { name, file: { filepath, originalFilename, mimetype } } of parts.toSorted((one, other) => paths.indexOf(one.file.filepath) - paths.indexOf(other.file.filepath))) {
-    const bytes = await readFile(filepath);
-    // Some clients state a type for plain fields too; only a file has a file's name.
-    if (originalFilename === null) fields.push([checked(name), bytes.toString('utf8')]);
-    else files.push({ name: checked(name), filename: originalFilename, mediaType: mimetype ?? 'application/octet-stream', bytes });
+  const parts = Object.entries(request.files ?? {}).flatMap(([mark, value]) => listed(value).map((file) => ({ mark, file })));
+  for (const { mark, file: { filepath, originalFilename, mimetype } } of parts.toSorted((one, other) => paths.indexOf(one.file.filepath) - paths.indexOf(other.file.filepath))) {
+    files.push({ name: nameOf(mark), filename: originalFilename ?? '', mediaType: mimetype ?? 'application/octet-stream', bytes: await readFile(filepath) });
   }
   return new Form(fields, files);
 }
 
-function checked(name: string): string {
+function nameOf(mark: string): string {
+  if (mark === '') throw new GatewayError('invalid_request', 'A part of the form has no name.');
+  const name = mark.slice(1);
+  // It would be lost as the field of an object.
+  if (name === '__proto__') throw new GatewayError('invalid_request', '"__proto__" is no field of a form: leave it out.', { param: name });
   if (name.length <= longestName) return name;
   throw new GatewayError('invalid_request', `A part of the form has a name of more than ${longestName} characters.`);
+}
+
+function decoded(name: string, text: string): string {
+  const bytes = Buffer.from(text, 'latin1');
+  if (isUtf8(bytes)) return bytes.toString();
+  throw new GatewayError('invalid_request', `"${name}" is not UTF-8: send its text encoded as UTF-8.`, { param: name });
 }
 
 /** Removes what processes that are gone left in the folder; other gateways may be using it. */
