@@ -72,11 +72,9 @@ export class Share {
     this.#bodies.release(this.#taken);
   }
 
-  /** The whole body of a request. Throws before it holds more than it may, and where the body is compressed. */
+  /** The whole body of a request. Throws before it holds more than it may. */
   async read(request: IncomingMessage): Promise<Buffer> {
     const { limit } = this.#bodies;
-    const encoding = request.headers['content-encoding'] ?? 'identity';
-    if (encoding !== 'identity') throw new GatewayError('unsupported_media_type', `The body is sent as "${encoding}"; send it uncompressed.`);
     if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
     // A client that left while its key was looked up sends no further event, not even an error.
     if (request.destroyed) throw clientGone();
@@ -101,6 +99,12 @@ export class Share {
       request.on('error', (error) => reject(clientGone(error)));
     });
   }
+}
+
+/** Throws where the body of a request is compressed. */
+export function refuseCompressed({ headers }: IncomingMessage): void {
+  const encoding = headers['content-encoding'] || 'identity';
+  if (encoding.toLowerCase() !== 'identity') throw new GatewayError('unsupported_media_type', `The body is sent as "${encoding}"; send it uncompressed.`);
 }
 
 function tooLarge(limit: number): GatewayError {

@@ -9,7 +9,7 @@ import { LRUCache } from 'lru-cache';
 import { admitted } from './access.ts';
 import { Cancellation } from './cancellation.ts';
 import { clientAddress } from './client-address.ts';
-import { wrongBody, type Share } from './bodies.ts';
+import { refuseCompressed, wrongBody, type Share } from './bodies.ts';
 import { arriveBy } from './dispatch.ts';
 import { GatewayError, toGatewayError } from './errors.ts';
 import type { Received } from './exchange.ts';
@@ -134,6 +134,7 @@ async function readCall(core: Core, context: Koa.Context, protocol: Protocol, ma
   const isForm = isUpload(context.req.headers);
   if (isForm && (match.body ?? protocol.body) === 'json') throw wrongBody('application/json');
   if (!isForm && match.body === 'multipart') throw wrongBody('multipart/form-data');
+  refuseCompressed(context.req);
   if (!isForm) return parseJson(await share.read(context.req));
   // How long a form is, its own files say only when it is there.
   share.take(Math.min(Number(context.req.headers['content-length'] ?? Infinity), core.bodies.limit));

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, wr
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { editForm, jpegBytes, openGallery, pngBytes, type Gallery } from './gallery.ts';
 
@@ -113,6 +114,12 @@ describe('a form', () => {
   it('sent where pictures are made is told to come as JSON', async () => {
     const response = await gallery.post('/v1/images/generations', editForm({}, [['image', pngBytes(), 'a.png']]));
     expect([response.status, await response.json()]).toMatchObject([415, { error: { code: 'unsupported_media_type', message: 'The body has to be sent as application/json.' } }]);
+  });
+
+  it('that is compressed is told so', async () => {
+    const headers = { authorization: `Bearer ${gallery.key}`, 'content-type': 'multipart/form-data; boundary=there', 'content-encoding': 'gzip' };
+    const response = await fetch(gallery.gateway.url + edits, { method: 'POST', headers, body: gzipSync('--there--\r\n') });
+    expect([response.status, await response.json()]).toMatchObject([415, { error: { message: 'The body is sent as "gzip"; send it uncompressed.' } }]);
   });
 
   it('with a form inside is not opened up: what is inside is no picture and no field', async () => {
