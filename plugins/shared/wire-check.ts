@@ -60,7 +60,8 @@ const longestShown = 60;
 function shown(value: unknown): string {
   if (Array.isArray(value)) return value.length === 0 ? 'is an empty array' : 'is an array';
   if (typeof value === 'object' && value !== null) return 'is an object';
-  const json = JSON.stringify(value);
+  // In JSON a number that is too large for one would be null.
+  const json = typeof value === 'number' ? String(value) : JSON.stringify(value);
   return `is ${json.length > longestShown ? `${json.slice(0, longestShown)}…` : json}`;
 }
 

@@ -159,6 +159,11 @@ describe('a wrong field is refused by its name', () => {
     expect(refusal(() => callWith({ verbosity: 'x'.repeat(100_000) })).message.length).toBeLessThan(200);
   });
 
+  it('a number too large to be one is not told as null, which it might be', () => {
+    const text = '{"model":"openai/gpt-5.5","messages":[{"role":"user","content":"a"}],"temperature":1e400}';
+    expect(refusal(() => protocol.client.read(JSON.parse(text), text, { operation: 'generate' }, {})).message).toMatch(/^"temperature" is Infinity: send a number/);
+  });
+
   it.each([['text'], [null], [[1]]])('a body that is %j is no object', (body) => {
     expect(refusal(() => protocol.client.read(body, JSON.stringify(body), { operation: 'generate' }, {})).message).toMatch(/JSON object/);
   });
