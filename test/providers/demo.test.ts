@@ -259,6 +259,10 @@ describe('its pictures', () => {
     return host.calls.dispatch.promise({ method: 'POST', url: 'http://demo.invalid/v1/images/generations', headers: {}, body }, routed(targetIn(host, 'demo/paint'), { cancellation }));
   }
 
+  it('take null for what is not said', async () => {
+    expect((await order({ size: null, quality: null, n: null, background: null, stream: null, partial_images: null }))?.status).toBe(200);
+  });
+
   it('leave everybody else a turn between two of them', async () => {
     await order({});
     let turns = 0;

@@ -8,16 +8,21 @@ import { jsonResponse, readJson, refusal, type ReplyContext } from './reply.ts';
 
 const whole = z.coerce.number().int();
 
+/** What is null is not said. */
+function unsaid(value: unknown): unknown {
+  return value ?? undefined;
+}
+
 /** The texts of a form say numbers and switches in words. */
 const requestSchema = z.looseObject({
   model: z.string(),
   prompt: z.string().min(1),
-  n: whole.min(1).max(10).default(1),
-  size: z.string().regex(/^(auto|\d+x\d+)$/).default('auto'),
-  quality: z.string().default('auto'),
-  background: z.string().default('auto'),
-  stream: z.union([z.boolean(), z.literal('true').transform(() => true)]).default(false),
-  partial_images: whole.min(0).max(3).default(0),
+  n: z.preprocess(unsaid, whole.min(1).max(10).default(1)),
+  size: z.preprocess(unsaid, z.string().regex(/^(auto|\d+x\d+)$/).default('auto')),
+  quality: z.preprocess(unsaid, z.string().default('auto')),
+  background: z.preprocess(unsaid, z.string().default('auto')),
+  stream: z.preprocess(unsaid, z.union([z.boolean(), z.literal('true').transform(() => true)]).default(false)),
+  partial_images: z.preprocess(unsaid, whole.min(0).max(3).default(0)),
 });
 
 type Request = z.output<typeof requestSchema>;
