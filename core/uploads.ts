@@ -54,12 +54,13 @@ async function parse(context: Context, limit: number, uploadDir: string): Promis
   const onFileBegin = (_: string, { filepath }: { filepath: string }): void => void paths.push(filepath);
   try {
     const left = departure(context.req);
+    const long = excess(context.req, limit);
     const onPart = <Read extends Part>(part: Read, read: (part: Read) => void): void => read(sorted(part));
     const parsing = bodyParser({ json: false, urlencoded: false, text: false, multipart: true, formidable: { uploadDir, ...limits, allowEmptyFiles: true, minFileSize: 0, onFileBegin, onPart } })(context, async () => undefined);
-    await Promise.race([parsing, left]);
+    await Promise.race([parsing, left, long]);
     return paths;
   } catch (error) {
-    context.req.resume();
+    context.req.removeAllListeners('data').resume();
     throw refusal(error, limit);
   }
 }
@@ -93,6 +94,19 @@ function departure(request: IncomingMessage): Promise<never> {
     };
     if (request.destroyed) leave();
     else request.once('close', leave);
+  });
+}
+
+/** Rejects when more comes than `limit` bytes. The parser counts what is in the parts, and would keep a head of any length. */
+function excess(request: IncomingMessage, limit: number): Promise<never> {
+  let length = 0;
+  return new Promise((_, reject) => {
+    const count = (bytes: Buffer): void => {
+      length += bytes.length;
+      if (length > limit) reject(tooLarge(limit));
+    };
+    // Whoever listened before the parser would set the body flowing past it.
+    request.once('resume', () => request.on('data', count));
   });
 }
 

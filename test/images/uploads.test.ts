@@ -116,6 +116,17 @@ describe('a form', () => {
     expect([response.status, await response.json()]).toMatchObject([415, { error: { code: 'unsupported_media_type', message: 'The body has to be sent as application/json.' } }]);
   });
 
+  it.each([
+    ['before its first part', 'x', '--there--\r\n'],
+    ['in the head of a part', '--there\r\nX-Long: ', '\r\n\r\n\r\n--there--\r\n'],
+  ])('that does not say its length is held to the limit %s', async (_, before, behind) => {
+    const pieces = [before, ...Array.from({ length: 30 }, () => 'x'.repeat(100_000)), behind];
+    const headers = { authorization: `Bearer ${gallery.key}`, 'content-type': 'multipart/form-data; boundary=there' };
+    const response = await fetch(gallery.gateway.url + edits, { method: 'POST', headers, body: ReadableStream.from(pieces.map((piece) => Buffer.from(piece))), duplex: 'half' });
+    expect([response.status, await response.json()]).toMatchObject([413, { error: { message: expect.stringMatching(/1000000 bytes/) } }]);
+    await nothingLeft();
+  });
+
   it('that is compressed is told so', async () => {
     const headers = { authorization: `Bearer ${gallery.key}`, 'content-type': 'multipart/form-data; boundary=there', 'content-encoding': 'gzip' };
     const response = await fetch(gallery.gateway.url + edits, { method: 'POST', headers, body: gzipSync('--there--\r\n') });
