@@ -11,6 +11,7 @@ import type { koaBody } from 'koa-body';
 import { clientGone } from './bodies.ts';
 import { GatewayError, isGatewayError } from './errors.ts';
 import { Form, type FormFile } from './form.ts';
+import { FormGuard } from './form-guard.ts';
 import { releaseAfter } from './memory.ts';
 
 type Context = Parameters<ReturnType<typeof koaBody>>[0];
@@ -52,16 +53,20 @@ async function parse(context: Context, limit: number, uploadDir: string): Promis
   const limits = { maxFields: mostFields, maxFiles: mostFiles, maxFieldsSize: longestTexts, maxFileSize: limit, maxTotalFileSize: limit };
   const paths: string[] = [];
   const onFileBegin = (_: string, { filepath }: { filepath: string }): void => void paths.push(filepath);
+  // The parser hears of an error as well, and lets go of its files; not before it listens.
+  const guard = new FormGuard(context.req.headers, limit, () => tooLarge(limit)).on('error', () => undefined);
+  const guarded: Context = Object.create(context, { req: { value: guard } });
   try {
     const left = departure(context.req);
-    const long = excess(context.req, limit);
-    const onPart = <Read extends Part>(part: Read, read: (part: Read) => void): void => read(sorted(part));
-    const parsing = bodyParser({ json: false, urlencoded: false, text: false, multipart: true, formidable: { uploadDir, ...limits, allowEmptyFiles: true, minFileSize: 0, onFileBegin, onPart } })(context, async () => undefined);
-    await Promise.race([parsing, left, long]);
+    const parsing = bodyParser({ json: false, urlencoded: false, text: false, multipart: true, formidable: { uploadDir, ...limits, allowEmptyFiles: true, minFileSize: 0, onFileBegin, onPart } })(guarded, async () => undefined);
+    context.req.pipe(guard);
+    await Promise.race([parsing, left]);
     return paths;
   } catch (error) {
-    context.req.removeAllListeners('data').resume();
-    throw refusal(error, limit);
+    const told = refusal(error, limit);
+    guard.destroy(told);
+    context.req.unpipe(guard).resume();
+    throw told;
   }
 }
 
@@ -79,11 +84,11 @@ interface Part {
  * parser would take it for another, or end the process where Node knows no such encoding. Names are marked, since the
  * parser keeps them where `__proto__` is no name.
  */
-function sorted<Read extends Part>(part: Read): Read {
+function onPart<Read extends Part>(part: Read, read: (part: Read) => void): void {
   const { name, originalFilename, mimetype, headers } = part;
   const isFile = originalFilename !== null || /;\s*filename\*?\s*=/i.test(headers?.['content-disposition'] ?? '');
   const kind = isFile ? { originalFilename: originalFilename ?? '', mimetype: mimetype || 'application/octet-stream' } : { mimetype: null, transferEncoding: 'latin1' };
-  return Object.assign(part, kind, { name: name === null ? '' : `=${name}` });
+  read(Object.assign(part, kind, { name: name === null ? '' : `=${name}` }));
 }
 
 /** Rejects when the client leaves before its request is read. The parser listens too late, and to the socket alone: it would wait for ever for one who has left by then. */
@@ -94,19 +99,6 @@ function departure(request: IncomingMessage): Promise<never> {
     };
     if (request.destroyed) leave();
     else request.once('close', leave);
-  });
-}
-
-/** Rejects when more comes than `limit` bytes. The parser counts what is in the parts, and would keep a head of any length. */
-function excess(request: IncomingMessage, limit: number): Promise<never> {
-  let length = 0;
-  return new Promise((_, reject) => {
-    const count = (bytes: Buffer): void => {
-      length += bytes.length;
-      if (length > limit) reject(tooLarge(limit));
-    };
-    // Whoever listened before the parser would set the body flowing past it.
-    request.once('resume', () => request.on('data', count));
   });
 }
 

@@ -59,6 +59,13 @@ describe('a part', () => {
     expect(gallery.painter.requests.length).toBe(asked);
   });
 
+  it('may not keep its reader at its head', async () => {
+    const began = performance.now();
+    const response = await post(model, prompt, quality, [`${named('image')}; ${'filename="a"x '.repeat(60_000)}`, pngBytes()]);
+    expect(await refusal(response)).toMatchObject([400, { error: { message: expect.stringContaining('a head of more than 4096 bytes') } }]);
+    expect(performance.now() - began).toBeLessThan(5000);
+  });
+
   it('is told by its own name, though every object has one like it', async () => {
     expect(await refusal(await post(model, prompt, quality, image, [named('__proto__'), 'x']))).toMatchObject([400, { error: { param: '__proto__' } }]);
     expect(await refusal(await post(model, prompt, quality, image, [`${named('__proto__')}; filename="a.png"`, pngBytes()]))).toMatchObject([400, { error: { param: '__proto__' } }]);

@@ -116,14 +116,14 @@ describe('a form', () => {
     expect([response.status, await response.json()]).toMatchObject([415, { error: { code: 'unsupported_media_type', message: 'The body has to be sent as application/json.' } }]);
   });
 
-  it.each([
-    ['before its first part', 'x', '--there--\r\n'],
-    ['in the head of a part', '--there\r\nX-Long: ', '\r\n\r\n\r\n--there--\r\n'],
-  ])('that does not say its length is held to the limit %s', async (_, before, behind) => {
+  it.each<[string, string, string, number, RegExp]>([
+    ['begins late', 'x', '--there--\r\n', 413, /1000000 bytes/],
+    ['has a head without end', '--there\r\nX-Long: ', '\r\n\r\n\r\n--there--\r\n', 400, /a head of more than 4096 bytes/],
+  ])('that does not say its length and %s is held to the limit', async (_, before, behind, status, message) => {
     const pieces = [before, ...Array.from({ length: 30 }, () => 'x'.repeat(100_000)), behind];
     const headers = { authorization: `Bearer ${gallery.key}`, 'content-type': 'multipart/form-data; boundary=there' };
     const response = await fetch(gallery.gateway.url + edits, { method: 'POST', headers, body: ReadableStream.from(pieces.map((piece) => Buffer.from(piece))), duplex: 'half' });
-    expect([response.status, await response.json()]).toMatchObject([413, { error: { message: expect.stringMatching(/1000000 bytes/) } }]);
+    expect([response.status, await response.json()]).toMatchObject([status, { error: { message: expect.stringMatching(message) } }]);
     await nothingLeft();
   });
 

@@ -1,0 +1,36 @@
+/** What goes by the guard of forms, whatever pieces it comes in. */
+import { describe, expect, it } from 'vitest';
+import { Readable } from 'node:stream';
+import { FormGuard } from '../../core/form-guard.ts';
+import { GatewayError } from '../../core/index.ts';
+
+const tooLarge = (): GatewayError => new GatewayError('body_too_large', 'too large');
+
+async function passed(form: string, size: number, limit = 1_000_000): Promise<string> {
+  const pieces = Array.from({ length: Math.ceil(form.length / size) }, (_, index) => Buffer.from(form.slice(index * size, (index + 1) * size)));
+  const guard = new FormGuard({ 'content-type': 'multipart/form-data; boundary="here"' }, limit, tooLarge);
+  return Buffer.concat(await Readable.from(pieces).pipe(guard).toArray()).toString();
+}
+
+const part = (head: number, body: number): string => `--here\r\n${'h'.repeat(head)}\r\n\r\n${'b\r\n--her'.repeat(body)}\r\n`;
+const end = '--here--\r\n';
+
+describe.each([1, 2, 7, 11, 64, 4096, 65_536])('a form in pieces of %i', (size) => {
+  it('goes by as it is, however long its bodies are', async () => {
+    const form = `${part(4000, 800)}${part(0, 800)}${part(4000, 0)}${end}behind it`;
+    expect(await passed(form, size)).toBe(form);
+  });
+
+  it.each([
+    ['in its first part', part(4200, 1)],
+    ['in a later one', `${part(10, 900)}${part(4200, 1)}`],
+    ['without end', `${part(10, 1)}--here\r\n${'h'.repeat(5000)}`],
+  ])('is stopped at a long head %s', async (_, form) => {
+    await expect(passed(form + end, size)).rejects.toThrow(/a head of more than 4096 bytes/);
+  });
+
+  it('is stopped where it is too long', async () => {
+    expect(await passed('x'.repeat(9000), size, 9000)).toHaveLength(9000);
+    await expect(passed('x'.repeat(9001), size, 9000)).rejects.toThrow(/too large/);
+  });
+});
