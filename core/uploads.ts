@@ -4,6 +4,7 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
+import { createWriteStream, type WriteStream } from 'node:fs';
 import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { join } from 'node:path';
@@ -53,18 +54,26 @@ async function parse(context: Context, limit: number, uploadDir: string): Promis
   const limits = { maxFields: mostFields, maxFiles: mostFiles, maxFieldsSize: longestTexts, maxFileSize: limit, maxTotalFileSize: limit };
   const paths: string[] = [];
   const onFileBegin = (_: string, { filepath }: { filepath: string }): void => void paths.push(filepath);
+  const written: WriteStream[] = [];
+  const fileWriteStreamHandler = (): WriteStream => {
+    const stream = createWriteStream(paths.at(-1) ?? '');
+    written.push(stream);
+    return stream;
+  };
   // The parser hears of an error as well, and lets go of its files; not before it listens.
   const guard = new FormGuard(context.req.headers, limit, () => tooLarge(limit)).on('error', () => undefined);
   const guarded: Context = Object.create(context, { req: { value: guard } });
   try {
     const left = departure(context.req);
-    const parsing = bodyParser({ json: false, urlencoded: false, text: false, multipart: true, formidable: { uploadDir, ...limits, allowEmptyFiles: true, minFileSize: 0, onFileBegin, onPart } })(guarded, async () => undefined);
+    const parsing = bodyParser({ json: false, urlencoded: false, text: false, multipart: true, formidable: { uploadDir, ...limits, allowEmptyFiles: true, minFileSize: 0, onFileBegin, onPart, fileWriteStreamHandler } })(guarded, async () => undefined);
     context.req.pipe(guard);
     await Promise.race([parsing, left]);
     return paths;
   } catch (error) {
     const told = refusal(error, limit);
     guard.destroy(told);
+    // The parser leaves one open that it began as it heard of the error.
+    for (const stream of written) stream.destroy();
     context.req.unpipe(guard).resume();
     throw told;
   }

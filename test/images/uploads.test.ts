@@ -1,5 +1,5 @@
 /** Files that clients upload: how many, how large, and that none of them stays. */
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readlinkSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,6 +15,15 @@ function left(): string[] {
     return existsSync(uploads) ? readdirSync(uploads, { recursive: true }).map(String) : [];
   } catch {
     return ['what went while it was looked at'];
+  }
+}
+
+/** What a descriptor is open on. */
+function targetOf(descriptor: string): string {
+  try {
+    return readlinkSync(`/proc/self/fd/${descriptor}`);
+  } catch {
+    return '';
   }
 }
 
@@ -97,6 +106,14 @@ describe('a form', () => {
     const response = await fetch(gallery.gateway.url + edits, { method: 'POST', headers, body });
     expect(response.status).toBe(400);
     await nothingLeft();
+  });
+
+  it.runIf(process.platform === 'linux')('that breaks off within a file leaves none open', async () => {
+    const body = Buffer.concat([Buffer.from('--there\r\nContent-Disposition: form-data; name="image"; filename="a.png"\r\nContent-Type: image/png\r\n\r\n'), pngBytes()]);
+    const headers = { authorization: `Bearer ${gallery.key}`, 'content-type': 'multipart/form-data; boundary=there' };
+    for (let round = 0; round < 20; round += 1) expect((await fetch(gallery.gateway.url + edits, { method: 'POST', headers, body })).status).toBe(400);
+    const open = (): string[] => readdirSync('/proc/self/fd').map(targetOf).filter((target) => target.includes(uploads));
+    await expect.poll(open, { timeout: 20_000 }).toEqual([]);
   });
 
   it.each([
