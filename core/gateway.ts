@@ -76,14 +76,16 @@ interface Told {
   readonly addresses: ClientAddress[];
   readonly off: Map<string, string>;
   readonly files: Set<string>;
+  readonly looks: (() => void)[];
 }
 
-function tellers({ notes, examples, addresses, off, files }: Told, plugin: string, logger: Logger): Pick<Host, 'readsFrom' | 'tell' | 'off' | 'address' | 'example'> {
+function tellers({ notes, examples, addresses, off, files, looks }: Told, plugin: Plugin, file: string, logger: Logger): Pick<Host, 'applied' | 'readsFrom' | 'tell' | 'off' | 'address' | 'example'> {
   return {
-    readsFrom: (file) => void files.add(file),
+    applied: (look) => void looks.push(() => act(plugin, 'applied', file, look)),
+    readsFrom: (read) => void files.add(read),
     tell: (line) => void notes.push(line),
     off(remedy) {
-      off.set(plugin, remedy);
+      off.set(plugin.name, remedy);
       logger.debug(`off: ${remedy} to switch it on`);
     },
     address: (address) => void addresses.push(address),
@@ -104,7 +106,7 @@ export function createGateway(config: Config, logger: Logger): Gateway {
   const guards = new Registry<Guard>('guard');
   const catalog = new Catalog();
   const resources = new Resources();
-  const told: Told = { notes: [], examples: [], addresses: [], off: new Map(), files: new Set() };
+  const told: Told = { notes: [], examples: [], addresses: [], off: new Map(), files: new Set(), looks: [] };
   const examinations = new Registry<Examination>('examination');
   const dispatcher = createDispatcher(config.timeouts);
 
@@ -143,13 +145,13 @@ export function createGateway(config: Config, logger: Logger): Gateway {
       logger: pluginLogger,
       dataFolder: config.dataFolder,
       resource: resources.open,
-      openOperatorDoor,
-      targetsFor,
-      ...tellers(told, plugin.name, pluginLogger),
+      openOperatorDoor, targetsFor,
+      ...tellers(told, plugin, config.file, pluginLogger),
       discover: (provider, source) => watchListing({ hooks, catalog, logger: pluginLogger, open: resources.open }, provider, source),
     };
-    applyPlugin(plugin, host, config.file);
+    act(plugin, 'apply', config.file, () => plugin.apply(host));
   }
+  for (const look of told.looks) look();
   hooks.dispatch.tapPromise({ name: 'proxy', stage: Number.MAX_SAFE_INTEGER }, dispatcher.dispatch);
 
   return {
@@ -170,13 +172,14 @@ export function createGateway(config: Config, logger: Logger): Gateway {
   };
 }
 
-function applyPlugin(plugin: Plugin, host: Host, file: string): void {
+/** What a plugin fails at is told with its name and the file. */
+function act(plugin: Plugin, what: string, file: string, action: () => unknown): void {
   try {
-    const answer: unknown = plugin.apply(host);
+    const answer = action();
     if (!(answer instanceof Promise)) return;
     // What it fails at later would end the process.
     answer.catch(() => undefined);
-    throw new Error('"apply" returned a promise, which nobody waits for: what takes time belongs into the hook "ready"');
+    throw new Error(`"${what}" returned a promise, which nobody waits for: what takes time belongs into the hook "ready"`);
   } catch (error) {
     throw inFile(file, namingPlugin(plugin.name, error));
   }

@@ -115,7 +115,7 @@ export interface ClientAddress {
   readonly serves?: string;
 }
 
-/** A process-owned thing: shared by all who ask with the same key and options, closed with its last user. */
+/** A process-owned thing: shared by all who ask with the same key and options, closed with its last user. Begin a key that is yours alone with your plugin's name: all plugins ask by it. */
 export type OpenResource = <Options extends object, Thing>(
   key: string,
   options: Options,
@@ -176,6 +176,8 @@ export interface Host {
   /** The folder for what is kept on disk (`TOLLGATE_DATA`). */
   readonly dataFolder: string;
   readonly resource: OpenResource;
+  /** Calls back once all plugins are applied, for `tollgate check` too: whether names that options hold are there. Throwing stops the start. */
+  applied(look: () => void): void;
   /** Opens a listener, kept by the process, that serves all `operator` routes and what is `everywhere`; answers its address. */
   openOperatorDoor(address: { readonly host: string; readonly port: number }): Promise<string>;
   /** Names a data file (its full path) that the plugin has read: when it changes, the configuration is read again. */

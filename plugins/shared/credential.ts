@@ -21,7 +21,7 @@ interface Scheme extends TapPlace, Pick<Credential, 'openapi'> {
 export function takeCredential(host: Host, { named, usual, openapi, secretIn, ...place }: Scheme): void {
   const families = named ?? usual;
   host.credentials.add({ name: place.name, families, openapi });
-  host.hooks.ready.tapPromise(place.name, async () => checkFamilies(host, named ?? []));
+  host.applied(() => checkFamilies(host, named ?? []));
   host.hooks.authenticate.tapPromise(place, async (received) => {
     const secret = !families || families.includes(received.family) ? secretIn(received) : undefined;
     return secret ? principalOf(host, secret) : undefined;

@@ -46,6 +46,7 @@ export function hostWith(plugins: readonly Plugin[], metrics = new MetricsRegist
     catalog: new Catalog(),
     dataFolder: '/nowhere',
     targetsFor: () => [],
+    applied: () => undefined,
     async resource<Options extends object, Thing>(key: string, options: Options, open: (options: Options) => Thing | Promise<Thing>): Promise<Thing> {
       if (!resources.has(key)) resources.set(key, open(options));
       return resources.get(key) as Thing | Promise<Thing>;
@@ -58,6 +59,7 @@ export function hostWith(plugins: readonly Plugin[], metrics = new MetricsRegist
     example: () => undefined,
     discover: (provider, source) => void discoveries.push({ provider, ...source }),
   };
-  for (const plugin of plugins) plugin.apply(host);
+  // What a test adds beside its plugins is there when it calls `ready`.
+  for (const plugin of plugins) plugin.apply({ ...host, applied: (look) => host.hooks.ready.tapPromise(plugin.name, async () => look()) });
   return host;
 }
