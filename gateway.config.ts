@@ -106,7 +106,7 @@ export default defineConfig({
     // Pictures by their addresses, for vendors that take bytes alone: fetchImages() of plugins/operations/fetch-images.ts, where you want it.
     // Turns new calls away before the gateway is of no use to anyone.
     overload(),
-    // The operators' door, at the next port unless another is named; any free one where there is no next.
-    admin({ port: fromEnvironment('TOLLGATE_ADMIN_PORT', portText) ?? (port && (port + 1) % 65_536), host: TOLLGATE_ADMIN_HOST || '127.0.0.1' }),
+    // The operators' door, at the next port unless another is named; at the one before the last where there is no next.
+    admin({ port: fromEnvironment('TOLLGATE_ADMIN_PORT', portText) ?? (port && (port < 65_535 ? port + 1 : port - 1)), host: TOLLGATE_ADMIN_HOST || '127.0.0.1' }),
   ],
 });

@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { makeDataFolder, runVerb, type Finished } from '../support/process.ts';
+import { makeDataFolder, runVerb, startProcess, type Finished } from '../support/process.ts';
 
 const folder = makeDataFolder();
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -70,6 +70,7 @@ const faults: readonly (readonly [what: string, plugins: readonly string[], told
   ['a name that a file it imports asks for in vain', usual, /: \S+vain\.ts, line 2: .*does not provide an export named 'nobody'/, "import { vain } from './vain.ts';"],
   ['an import of a file that is not there', usual, /Cannot find module '.*nope\.ts'/, "import { nope } from './nope.ts';"],
   ['an import of a package that is not there', usual, "Cannot find package 'tollgate-nope'", "import { nope } from 'tollgate-nope';"],
+  ['a family that is not there', ["bearer({ families: ['chat-completion'] })", ...usual.slice(1)], 'plugin "bearer": option "families": there is no "chat-completion"; there are: chat-completions, balance'],
   ['PostgreSQL without its address', ["balance({ store: { kind: 'postgres' } })"], 'plugin "balance": option "store.url": set TOLLGATE_LEDGER_URL to the address of the database'],
 ];
 
@@ -117,8 +118,10 @@ describe('a variable of the default configuration', () => {
     expectTold(await start('gateway.config.ts', { [variable]: value }), `gateway.config.ts: ${variable}: ${told}`);
   });
 
-  it('that names the last port leaves the operators any other', async () => {
-    expect(await runVerb(['check'], { PORT: '65535' })).toMatchObject({ code: 0, output: expect.stringContaining('The configuration is fine.') });
+  it('that names the last port leaves the operators the one before', async () => {
+    const gateway = await startProcess({ PORT: '65535', TOLLGATE_DATA: join(folder, 'last-port') });
+    const { code, output } = await gateway.stop('SIGTERM');
+    expect([code, output]).toEqual([0, expect.stringContaining("Operators' door: http://127.0.0.1:65534")]);
   });
 });
 
