@@ -42,6 +42,7 @@ async function readBody(context: Context): Promise<Pick<RouteRequest, 'body' | '
   try {
     await koaBody({ json: true, urlencoded: false, text: false, multipart: false, jsonLimit: '1mb', includeUnparsed: true })(context, async () => undefined);
   } catch (error) {
+    if (error instanceof Error && 'status' in error && error.status === 413) throw new GatewayError('body_too_large', 'The body is larger than the 1 MB this address accepts.', { cause: error });
     throw new GatewayError('invalid_request', 'The body could not be read as JSON of at most 1 MB.', { cause: error });
   }
   const text: unknown = 'rawBody' in context.request ? context.request.rawBody : undefined;

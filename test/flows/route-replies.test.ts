@@ -1,7 +1,7 @@
 /** What a plugin's own route answers is what its caller is sent: that status, and those bytes. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { definePlugin, type RouteReply } from '../../core/index.ts';
+import { definePlugin, isGatewayError, type RouteReply } from '../../core/index.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 
 const bytes = Buffer.from('before after').subarray(7);
@@ -23,6 +23,7 @@ const answering = definePlugin({
   name: 'answering',
   options: z.strictObject({}),
   apply({ routes }) {
+    routes.add({ name: 'length', method: 'POST', path: '/length', access: 'public', errors: (error) => ({ status: isGatewayError(error) ? error.status : 500, body: String(error) }), handle: async ({ text }) => ({ status: 200, body: text.length }) });
     for (const [index, [name, reply]] of replies.entries()) {
       for (const method of ['GET', 'POST'] as const) {
         routes.add({ name: `${method} ${name}`, method, path: `/${index}`, access: 'public', errors: () => ({ status: 500, body: '' }), handle: async () => reply });
@@ -43,5 +44,21 @@ describe('a route that answers', () => {
       const response = await fetch(gateway.url + path, { method });
       expect([method, response.status, await response.text(), response.headers.get('content-type')]).toEqual([method, status, body, type]);
     }
+  });
+});
+
+describe('a body for a route', () => {
+  const post = (body: string | ReadableStream): Promise<Response> => fetch(`${gateway.url}/length`, { method: 'POST', headers: { 'content-type': 'application/json' }, body, duplex: 'half' });
+  const padded = (length: number): string => '{"a":1}'.padEnd(length);
+  const chunked = (text: string): ReadableStream => new Blob([text]).stream();
+
+  it.each([['of a told length', padded], ['in chunks', (length: number) => chunked(padded(length))]])('of a megabyte is taken, %s, and a longer one is told to be too large', async (_, made) => {
+    expect(await (await post(made(1_048_576))).text()).toBe('1048576');
+    const refused = await post(made(1_048_577));
+    expect([refused.status, await refused.text()]).toEqual([413, expect.stringContaining('1 MB')]);
+  });
+
+  it('that is no JSON is told to be none', async () => {
+    expect((await post('{"a":')).status).toBe(400);
   });
 });
