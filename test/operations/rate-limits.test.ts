@@ -1,9 +1,10 @@
 /** How much a key and an account may call, in each family's words; in memory, and shared through PostgreSQL. */
 import { Client } from 'pg';
-import { afterEach, describe, expect, inject, it } from 'vitest';
+import { afterEach, describe, expect, inject, it, vi } from 'vitest';
 import { definePlugin } from '../../core/index.ts';
 import { z } from 'zod';
 import { prometheus } from '../../plugins/operations/prometheus.ts';
+import { PostgresSlots } from '../../plugins/operations/rate-limits/postgres-slots.ts';
 import { networkOf, Visitors } from '../../plugins/operations/rate-limits/visitors.ts';
 import { rateLimits } from '../../plugins/operations/rate-limits.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
@@ -95,6 +96,16 @@ describe('requests', () => {
     const statuses: number[] = [];
     for (const key of ['a-1', 'a-1', 'a-2', 'a-2', 'a-3', 'a-4', 'b-1']) statuses.push((await call(gateway, key)).status);
     expect(statuses).toEqual([200, 429, 200, 429, 200, 429, 200]);
+  });
+
+  it('are told of the key or of its account, whichever has less left', async () => {
+    const gateway = await first({ perAccount: { requests: 3 }, perKey: { requests: 2 } });
+    const told: (string | null)[][] = [];
+    for (const key of ['a-1', 'a-2', 'a-3']) {
+      const { headers } = await call(gateway, key);
+      told.push(['limit', 'remaining'].map((word) => headers.get(`x-ratelimit-${word}-requests`)));
+    }
+    expect(told).toEqual([['2', '1'], ['2', '1'], ['3', '0']]);
   });
 });
 
@@ -207,6 +218,17 @@ describe('through PostgreSQL', () => {
     await client.end();
     await database.drop();
     expect((await call(two)).status).toBe(200);
+  });
+});
+
+describe('calls at one time in a PostgreSQL', () => {
+  it('that could not be opened give no sign of life', async () => {
+    vi.useFakeTimers();
+    const pool = { query: vi.fn<() => Promise<never>>(async () => Promise.reject(new Error('permission denied'))) };
+    await expect(PostgresSlots.open(pool)).rejects.toThrow('permission denied');
+    await vi.advanceTimersByTimeAsync(60_000);
+    vi.useRealTimers();
+    expect(pool.query).toHaveBeenCalledTimes(1);
   });
 });
 

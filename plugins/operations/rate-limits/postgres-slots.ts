@@ -4,7 +4,6 @@
  * calls of one that does not are no longer counted. While the database is out of reach each counts for itself.
  */
 import { randomUUID } from 'node:crypto';
-import type { Pool } from 'pg';
 import { MemorySlots, type Slots } from './slots.ts';
 
 /** Seconds without a sign of life after which a process is dead, and milliseconds between two such signs. */
@@ -35,27 +34,33 @@ const take = `
 
 const give = `UPDATE tollgate_limited_calls SET running = running - $2::text WHERE name = $1`;
 
+/** As much of a pool of `pg` as is asked here. */
+interface Database {
+  query(text: string, values: readonly unknown[]): Promise<{ readonly rowCount: number | null }>;
+}
+
 interface Given {
   readonly name: string;
   readonly call: string;
 }
 
 export class PostgresSlots implements Slots {
-  readonly #pool: Pool;
+  readonly #pool: Database;
   readonly #process = randomUUID();
   readonly #insurance = new MemorySlots();
   /** Given back while the database was out of reach. */
   #owed: Given[] = [];
-  readonly #beating: NodeJS.Timeout;
+  #beating: NodeJS.Timeout | undefined;
 
-  private constructor(pool: Pool) {
+  private constructor(pool: Database) {
     this.#pool = pool;
-    this.#beating = setInterval(() => void this.#beat(), beat).unref();
   }
 
-  static async open(pool: Pool): Promise<PostgresSlots> {
+  static async open(pool: Database): Promise<PostgresSlots> {
     const slots = new PostgresSlots(pool);
     await pool.query(enlist, [slots.#process]);
+    // Not before: where it cannot be opened, nobody would end it.
+    slots.#beating = setInterval(() => void slots.#beat(), beat).unref();
     return slots;
   }
 
