@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { GatewayError, type Answered, type Failed, type Refused, type Target } from '../../core/index.ts';
 import { settleDurably, settlementOf } from '../../plugins/meters/balance/settlement.ts';
 import { priceRecord } from '../../plugins/meters/balance/prices.ts';
-import type { Store } from '../../plugins/meters/balance/store.ts';
+import type { Settlement, Store } from '../../plugins/meters/balance/store.ts';
 import { routed } from '../support/exchange.ts';
 import { settlement, storeWith } from './calls.ts';
 import { target } from './targets.ts';
@@ -51,9 +51,9 @@ describe('settling durably', () => {
   });
   afterEach(() => closing.abort());
 
-  function run(): ReturnType<typeof settleDurably> {
+  function run(more: Partial<Settlement> = {}): ReturnType<typeof settleDurably> {
     const logger = pino({}, { write: (line: string) => void log.push(JSON.parse(line)) });
-    return settleDurably(store, settlement('r1', 5n), { logger, closing: closing.signal });
+    return settleDurably(store, settlement('r1', 5n, more), { logger, closing: closing.signal });
   }
 
   it('says nothing where all is well', async () => {
@@ -89,6 +89,13 @@ describe('settling durably', () => {
     expect(await settled).toBeUndefined();
     expect(settle).toHaveBeenCalledTimes(4);
     expect(log.at(-1)).toMatchObject({ level: 50, settlement: { id: 'r1', amount: '5' } });
+  });
+
+  it('tells the log nothing of the reply that was to be kept', async () => {
+    settle.mockRejectedValueOnce(new Error('entries sum to 1'));
+    await run({ outcome: { status: 200, headers: { 'x-said': 'a secret' }, body: Buffer.from('a secret'), whole: true } });
+    expect(log).toMatchObject([{ level: 50, settlement: { id: 'r1', amount: '5' } }]);
+    expect(log[0]).not.toHaveProperty('settlement.outcome');
   });
 
   it('does not repeat what the ledger rejects for another reason', async () => {

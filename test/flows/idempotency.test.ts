@@ -235,6 +235,13 @@ describe('a key', () => {
     expect((await send(chat(false))).status).toBe(422);
   });
 
+  it('stands for no count of tokens: one under the same key is made, and leaves the key alone', async () => {
+    const count: Ask = { path: '/v1/responses/input_tokens', body: { model, input: 'Hello!' } };
+    const statuses = [(await send(count)).status, (await send(families.responses(false))).status, (await send(count)).status];
+    expect(statuses).toEqual([200, 200, 200]);
+    expect((await send(families.responses(false))).headers.get('idempotent-replayed')).toBe('true');
+  });
+
   it('is asked for by nobody without it: two calls are two', async () => {
     const [first, second] = [await send(chat(false), null), await send(chat(false), null)];
     expect([first.status, second.status]).toEqual([200, 200]);
