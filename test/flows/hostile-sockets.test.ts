@@ -1,5 +1,6 @@
 /** What comes by sockets that keep to no rule: it is refused in time, and is never taken for a second request. */
-import type { Socket } from 'node:net';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openHouse, type House } from '../support/house.ts';
@@ -115,8 +116,16 @@ describe('clients that are slow to speak', () => {
   });
 });
 
-/** A connection with a call on it, of which nothing is read until it is resumed; and how much came, once it is closed. */
-async function call(text: string): Promise<{ socket: Socket; length: Promise<number> }> {
+/** The gateway's ends of connections, by the ports of their clients. */
+const accepted = new Map<number | undefined, Socket>();
+const accept = (message: unknown): void => {
+  if (typeof message === 'object' && message && 'socket' in message && message.socket instanceof Socket) accepted.set(message.socket.remotePort, message.socket);
+};
+beforeAll(() => subscribe('net.server.socket', accept));
+afterAll(() => void unsubscribe('net.server.socket', accept));
+
+/** A connection with a call on it, of which nothing is read until it is resumed; how much came, once it is closed; and whether the gateway has closed it. */
+async function call(text: string): Promise<{ socket: Socket; length: Promise<number>; isCut(): boolean | undefined }> {
   const socket = await openSocket(house.gateway.url);
   socket.on('error', () => undefined).pause();
   const length = new Promise<number>((resolve) => {
@@ -124,7 +133,7 @@ async function call(text: string): Promise<{ socket: Socket; length: Promise<num
     socket.on('data', ({ length: more }) => void (sum += more)).on('close', () => resolve(sum));
   });
   socket.pause().write(callHead('host: x', authorized(), 'connection: close', `content-length: ${text.length}`) + text);
-  return { socket, length };
+  return { socket, length, isCut: () => accepted.get(socket.localPort)?.destroyed };
 }
 
 describe('clients that take nothing', () => {
@@ -147,7 +156,7 @@ describe('clients that take nothing', () => {
   ])('of a reply that is all there: those who take %s', async (_, reads, least) => {
     house.vendor.script('gpt-4o-mini', { text: 'word '.repeat(2_000_000), overrun: true });
     const ended = house.gateway.ends.length;
-    const { socket, length } = await call(body);
+    const { socket, length, isCut } = await call(body);
     await house.gateway.ended(ended + 1);
     for (let read = 0; read < reads; read += 1) {
       await sleep(200);
@@ -155,7 +164,7 @@ describe('clients that take nothing', () => {
       await sleep(5);
       socket.pause();
     }
-    if (reads === 0) await sleep(3000);
+    if (reads === 0) await expect.poll(isCut, { timeout: 20_000 }).toBe(true);
     socket.resume();
     house.vendor.unscript();
     if (reads === 0) expect(await length).toBeLessThan(9_000_000);
