@@ -125,7 +125,7 @@ export interface Charge {
   readonly suspect: boolean;
 }
 
-/** A reply as the client was sent it, kept because a `replay` tap asked. */
+/** A reply as the client was sent it, kept because a `replay` tap asked; its head without what was true of that call alone. */
 export interface Recording {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;

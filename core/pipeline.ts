@@ -17,6 +17,7 @@ import { atKnownRates } from './modes.ts';
 import { within } from './patience.ts';
 import type { Match, Protocol } from './protocol.ts';
 import type { Reply } from './reply.ts';
+import { headersNaming } from './request-id.ts';
 import type { Tally } from './tally.ts';
 import { fitWires } from './targets.ts';
 
@@ -47,7 +48,8 @@ async function callOf(core: Core, received: Received, client: Client): Promise<E
     const parsed = await parse(advance(received, { principal }), client);
     const replay = await core.hooks.replay.promise(parsed);
     if (replay) {
-      client.reply.head(replay.status, replay.headers);
+      // It is a call of its own, whatever was kept of the first one's head.
+      client.reply.head(replay.status, { ...replay.headers, ...headersNaming(parsed.id) });
       client.reply.finish(replay.body);
       return { type: 'replayed', exchange: parsed, replay, ...factsOf(parsed, []) };
     }
@@ -131,7 +133,7 @@ async function deliver(running: RunningAttempt, attempts: readonly Attempt[], ta
   const { routed } = running;
   const settle = async (outcome: Answered['outcome'], error: GatewayError | undefined, lastWord: string): Promise<Answered> => {
     running.ended(error);
-    const recording = client.reply.recording(lastWord);
+    const recording = client.reply.recording(lastWord, routed.grant.headers);
     const charge = chargeFor(outcome, routed, tally);
     const allLosses = tally.losses.length > 0 ? [...losses, ...tally.losses] : losses;
     const end: Answered = { type: 'answered', exchange: routed, outcome, error, charge, ...factsOf(routed, attempts), losses: allLosses, recording };

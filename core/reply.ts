@@ -72,12 +72,18 @@ export class Reply {
     this.#tape = { bytes: [], room: limit, whole: true };
   }
 
-  /** What was kept, with the last word that is still held back; nothing is kept any more. */
-  recording(lastWord: string): Recording | undefined {
+  /**
+   * What was kept, with the last word that is still held back; nothing is kept any more. Its head is without the call's id,
+   * and without what it told of allowances: both are true of this call alone.
+   */
+  recording(lastWord: string, allowances: Readonly<Record<string, string>> = {}): Recording | undefined {
     this.#keep(lastWord);
     const tape = this.#tape;
     this.#tape = undefined;
-    return tape && { status: this.#status, headers: { ...this.#headers }, body: Buffer.concat(tape.bytes), whole: tape.whole };
+    if (!tape) return undefined;
+    const own = { ...headersNaming(this.id), ...allowances };
+    const headers = Object.fromEntries(Object.entries(this.#headers).filter(([name]) => own[name] === undefined));
+    return { status: this.#status, headers, body: Buffer.concat(tape.bytes), whole: tape.whole };
   }
 
   #keep(text: string | Uint8Array): void {

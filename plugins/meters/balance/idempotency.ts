@@ -5,7 +5,7 @@
  */
 import { createHash, hash } from 'node:crypto';
 import { z } from 'zod';
-import { GatewayError, type Answered, type Failed, type Parsed, type Recording, type Replay } from '../../../core/index.ts';
+import { GatewayError, type Parsed, type Replay } from '../../../core/index.ts';
 import type { Claim, ClaimRecord, Store } from './store.ts';
 
 export const idempotencyOptions = z.strictObject({
@@ -21,8 +21,6 @@ const header = 'idempotency-key';
 const longestKey = 255;
 /** Seconds after which a call that runs may be asked for again. */
 const retryAfter = 1;
-/** The retry is a call of its own, with an id of its own. */
-const ownHeaders = new Set(['x-request-id', 'request-id']);
 
 /** Milliseconds between two looks for outcomes whose time is over, and how many go at once. */
 const sweepEvery = 60_000;
@@ -67,13 +65,6 @@ export function claimRefusal(held: ClaimRecord, wanted: Claim | undefined): Gate
   return new GatewayError('conflict', 'The first call with this Idempotency-Key still runs; send it again soon for its outcome.', { retryAfter });
 }
 
-/** What is kept of a reply to be sent again: without what its head told of allowances, which is true at its time alone. */
-export function outcomeOf({ recording, exchange: { grant } }: Answered | Failed): Recording | undefined {
-  if (!recording || !grant.headers) return recording;
-  const headers = Object.entries(recording.headers).filter(([name]) => grant.headers?.[name] === undefined);
-  return { ...recording, headers: Object.fromEntries(headers) };
-}
-
 /** What a claim stands for, to be sent again; undefined where nobody has it. Throws where it cannot be had. */
 export async function replayOf(parsed: Parsed, claim: Claim, store: Store): Promise<Replay | undefined> {
   const held = await store.findClaim({ name: claim.name, at: parsed.receivedAt });
@@ -81,10 +72,9 @@ export async function replayOf(parsed: Parsed, claim: Claim, store: Store): Prom
   if (held.state === 'running' || held.fingerprint !== claim.fingerprint) throw claimRefusal(held, claim);
   const { outcome } = held;
   if (!outcome || (!outcome.whole && !parsed.call.stream)) throw lost(held);
-  const headers = Object.entries(outcome.headers).filter(([name]) => !ownHeaders.has(name));
   return {
     status: outcome.status,
-    headers: { ...Object.fromEntries(headers), 'idempotent-replayed': 'true' },
+    headers: { ...outcome.headers, 'idempotent-replayed': 'true' },
     body: outcome.whole ? outcome.body : withError(outcome.body, lost(held), parsed),
   };
 }

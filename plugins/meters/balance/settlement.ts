@@ -4,7 +4,6 @@
  */
 import { setTimeout as pauseFor } from 'node:timers/promises';
 import { chargeSoFar, costLines, formatUsd, isGatewayError, type Charge, type CostLine, type End, type Host, type Planned, type Replayed, type Routed, type Target } from '../../../core/index.ts';
-import { outcomeOf } from './idempotency.ts';
 import { priceRecord } from './prices.ts';
 import type { Consumption, Progress, Settled, Settlement, Store } from './store.ts';
 
@@ -45,7 +44,7 @@ export function settlementOf(end: Exclude<End, Replayed>, at: number): Settlemen
     id, at, basis, suspect,
     amount: basis === 'none' ? undefined : cost,
     reason: end.type === 'failed' ? end.error.code : end.outcome,
-    outcome: outcomeOf(end),
+    outcome: end.recording,
   };
 }
 
