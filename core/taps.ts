@@ -6,7 +6,8 @@
 import type { Logger } from 'pino';
 import type { End, Routed } from './exchange.ts';
 import type { AsyncTap, ConditionalTapPlace, CoreHooks, Hooks, TapPlace } from './hooks.ts';
-import { namingPlugin } from './plugin.ts';
+import { isGatewayError } from './errors.ts';
+import { namingPlugin, PluginError, reasonOf } from './plugin.ts';
 
 const always = (): boolean => true;
 const conditions = new WeakMap<object, (exchange: Routed) => boolean>();
@@ -20,10 +21,39 @@ function placeOf(place: string | TapPlace): TapPlace {
   return typeof place === 'string' ? { name: place } : place;
 }
 
+type Fields = Readonly<Record<string, unknown>>;
+
+function hasFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null;
+}
+
+function optional(suits: (fields: Fields) => boolean): (value: unknown) => boolean {
+  return (value) => value === undefined || (hasFields(value) && suits(value));
+}
+
+/** What a tap has to answer, as far as it is seen at a glance: another plugin, or core, would fail at it, and be taken for the culprit. */
+const answers: Readonly<Record<string, { readonly what: string; suits(value: unknown): boolean }>> = {
+  authenticate: { what: 'a principal, with kind, account and key, or undefined', suits: optional(({ kind, account, key }) => (kind === 'user' || kind === 'operator') && typeof account === 'string' && typeof key === 'string') },
+  replay: { what: 'a stored reply, with status, headers and body, or undefined', suits: optional(({ status, headers, body }) => typeof status === 'number' && hasFields(headers) && (hasFields(body) || typeof body === 'string')) },
+  route: { what: 'an array of targets', suits: Array.isArray },
+  authorize: { what: 'a grant, with its targets', suits: (value) => hasFields(value) && Array.isArray(value['targets']) },
+  transformRequest: { what: 'a request, with its turns', suits: (value) => hasFields(value) && Array.isArray(value['turns']) },
+  dispatch: { what: 'a response, with status, headers and an iterable body, or undefined', suits: optional(({ status, headers, body }) => typeof status === 'number' && hasFields(headers) && hasFields(body)) },
+  transformStream: { what: 'an iterable of events', suits: (value) => hasFields(value) && Symbol.asyncIterator in value },
+};
+
 /** A waterfall keeps the old value where a tap gives none, silently; here that is the tap's fault, told. */
 function required<Value>(value: Value, hook: string, tap: string): Value {
-  if (value === undefined) throw new TypeError(`the tap "${tap}" on "${hook}" returned nothing; it has to return a value`);
-  return value;
+  const answer = answers[hook];
+  if (!answer || answer.suits(value)) return value;
+  throw new TypeError(`the tap "${tap}" on "${hook}" returned ${value === undefined ? 'nothing' : 'something else'}; it has to return ${answer.what}`);
+}
+
+/** What a tap throws by a slip is told with its name; what it refuses goes on as it is, and so does what a transport met. */
+function named(error: unknown, hook: string, tap: string): unknown {
+  const isSlip = error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError;
+  if (isGatewayError(error) || (hook === 'dispatch' && (!isSlip || 'code' in error))) return error;
+  return error instanceof PluginError ? error : new PluginError(tap, `its tap on "${hook}" failed: ${reasonOf(error)}`, error);
 }
 
 /** The hooks that nobody can tap by `tapPromise`. */
@@ -43,13 +73,32 @@ interface Tapped<Args extends unknown[], Result> {
   tap(place: string | TapPlace, tap: (...args: Args) => Result): void;
 }
 
-function plain<Args extends unknown[], Result>(name: string, hook: Tapped<Args, Result>): Tapped<Args, Result> {
+/** A tap that answers what its hook asks for, or is named. */
+function answered<Args extends unknown[], Result>(hook: string, { name }: TapPlace, tap: (...args: Args) => Result): (...args: Args) => Result {
+  return (...args) => {
+    try {
+      return required(atOnce(tap(...args), hook, name), hook, name);
+    } catch (error) {
+      throw named(error, hook, name);
+    }
+  };
+}
+
+/** The same of one that is waited for. */
+function awaited<Args extends unknown[], Result>(hook: string, { name }: TapPlace, tap: (...args: Args) => Promise<Result>): (...args: Args) => Promise<Result> {
+  return async (...args) => {
+    try {
+      return required(await tap(...args), hook, name);
+    } catch (error) {
+      throw named(error, hook, name);
+    }
+  };
+}
+
+function answering<Args extends unknown[], Result>(name: string, hook: Tapped<Args, Result>): Tapped<Args, Result> {
   return {
-    tapPromise: (place, tap) => hook.tapPromise(placeOf(place), tap),
-    tap(place, tap) {
-      const at = placeOf(place);
-      hook.tap(at, (...args) => atOnce(tap(...args), name, at.name));
-    },
+    tapPromise: (place, tap) => hook.tapPromise(placeOf(place), awaited(name, placeOf(place), tap)),
+    tap: (place, tap) => hook.tap(placeOf(place), answered(name, placeOf(place), tap)),
   };
 }
 
@@ -60,20 +109,6 @@ function opening(hook: Tapped<[], void>): Tapped<[], void> {
     hook.tapPromise(at, () => Promise.try(tap).catch((error: unknown) => Promise.reject(namingPlugin(at.name, error))));
   };
   return { tapPromise, tap: (place, tap) => tapPromise(place, () => atOnce(tap(), 'ready', placeOf(place).name)) };
-}
-
-function waterfall<Args extends [unknown, unknown]>(name: string, hook: Tapped<Args, Args[0]>): Tapped<Args, Args[0]> {
-  return {
-    tapPromise(place, tap) {
-      const at = placeOf(place);
-      const check = (value: Args[0]): Args[0] => required(value, name, at.name);
-      hook.tapPromise(at, (...args) => tap(...args).then(check));
-    },
-    tap(place, tap) {
-      const at = placeOf(place);
-      hook.tap(at, (...args) => required(atOnce(tap(...args), name, at.name), name, at.name));
-    },
-  };
 }
 
 /** One tap that throws never stops another: what it threw goes to the log. */
@@ -97,31 +132,36 @@ function isolated<Args extends unknown[]>(name: string, hook: Tapped<Args, void>
   };
 }
 
-function conditional(place: ConditionalTapPlace, hook: { taps: object[] }, tapIt: () => void): void {
+/** Passed how a tap is added; without its condition it would take every call out of the verbatim lane. */
+function conditional(name: string, { name: tap, when }: ConditionalTapPlace, hook: { taps: object[] }, tapIt: (applies: (exchange: Routed) => boolean) => void): void {
+  if (typeof when !== 'function') throw new TypeError(`a tap on "${name}" has to say when it applies: { name, when: (exchange) => … }`);
+  const applies = (exchange: Routed): boolean => {
+    try {
+      return when(exchange);
+    } catch (error) {
+      throw named(error, name, tap);
+    }
+  };
   const before = new Set(hook.taps);
-  tapIt();
-  const added = hook.taps.find((tap) => !before.has(tap));
-  if (added) conditions.set(added, (exchange) => place.when(exchange));
+  tapIt(applies);
+  const added = hook.taps.find((each) => !before.has(each));
+  if (added) conditions.set(added, applies);
 }
 
 function transforms({ transformRequest, transformStream }: CoreHooks): Pick<Hooks, 'transformRequest' | 'transformStream'> {
   return {
     transformRequest: {
       tapPromise(place, tap) {
-        conditional(place, transformRequest, () =>
-          transformRequest.tapPromise(placeOf(place), async (request, exchange) =>
-            place.when(exchange) ? required(await tap(request, exchange), 'transformRequest', place.name) : request,
-          ),
+        const transform = awaited('transformRequest', place, tap);
+        conditional('transformRequest', place, transformRequest, (applies) =>
+          transformRequest.tapPromise(placeOf(place), async (request, exchange) => (applies(exchange) ? transform(request, exchange) : request)),
         );
       },
     },
     transformStream: {
       tap(place, tap) {
-        conditional(place, transformStream, () =>
-          transformStream.tap(placeOf(place), (events, exchange) =>
-            place.when(exchange) ? required(atOnce(tap(events, exchange), 'transformStream', place.name), 'transformStream', place.name) : events,
-          ),
-        );
+        const transform = answered('transformStream', place, tap);
+        conditional('transformStream', place, transformStream, (applies) => transformStream.tap(placeOf(place), (events, exchange) => (applies(exchange) ? transform(events, exchange) : events)));
       },
     },
   };
@@ -135,10 +175,10 @@ function idOf({ exchange }: End): string {
 export function tappable(hooks: CoreHooks, logger: Logger): Hooks {
   const sides: Hooks = {
     ready: opening(hooks.ready),
-    authenticate: plain('authenticate', hooks.authenticate),
-    replay: plain('replay', hooks.replay),
-    route: waterfall('route', hooks.route),
-    authorize: waterfall('authorize', hooks.authorize),
+    authenticate: answering('authenticate', hooks.authenticate),
+    replay: answering('replay', hooks.replay),
+    route: answering('route', hooks.route),
+    authorize: answering('authorize', hooks.authorize),
     ...transforms(hooks),
     attempt: {
       tap(place, tap) {
@@ -152,7 +192,7 @@ export function tappable(hooks: CoreHooks, logger: Logger): Hooks {
         });
       },
     },
-    dispatch: plain('dispatch', hooks.dispatch),
+    dispatch: answering('dispatch', hooks.dispatch),
     meter: isolated('meter', hooks.meter, logger, idOf),
     observe: isolated('observe', hooks.observe, logger, idOf),
     close: isolated('close', hooks.close, logger),
@@ -160,6 +200,7 @@ export function tappable(hooks: CoreHooks, logger: Logger): Hooks {
   return new Proxy(Object.freeze(sides), {
     get(target, name, receiver) {
       if (typeof name === 'string' && !(name in target)) throw new TypeError(`there is no hook "${name}"; there are: ${Object.keys(target).join(', ')}`);
+      if (Object.isFrozen(hooks.ready.taps)) throw new TypeError(`"${String(name)}" can be tapped in "apply" alone: the gateway is ready and takes no more taps`);
       return Reflect.get(target, name, receiver);
     },
   });

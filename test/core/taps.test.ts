@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { pino } from 'pino';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { GatewayError } from '../../core/errors.ts';
 import { createHooks, type CoreHooks, type Hooks } from '../../core/hooks.ts';
 import { conditionOf, freezeTaps, tappable } from '../../core/taps.ts';
 
@@ -31,7 +32,7 @@ describe('tapping', () => {
 
   it('is refused once the gateway is ready', () => {
     freezeTaps(core);
-    expect(() => hooks.authenticate.tapPromise('late', async () => undefined)).toThrow(TypeError);
+    expect(() => hooks.authenticate.tapPromise('late', async () => undefined)).toThrow('"authenticate" can be tapped in "apply" alone');
   });
 
   it('stops authenticate at the first principal, and goes on after undefined', async () => {
@@ -102,6 +103,59 @@ describe('tapping', () => {
     hooks.ready.tapPromise({ name: 'first', before: 'second' }, async () => void order.push('first'));
     await core.ready.promise();
     expect(order).toEqual(['first', 'second']);
+  });
+});
+
+describe('a tap that is wrong', () => {
+  const slip = (): never => {
+    throw new TypeError('slip');
+  };
+  const call: Record<string, () => unknown> = {
+    authenticate: () => core.authenticate.promise(untyped({})),
+    replay: () => core.replay.promise(untyped({})),
+    route: () => core.route.promise(untyped([]), untyped({})),
+    authorize: () => core.authorize.promise(untyped({ targets: [] }), untyped({})),
+    transformRequest: () => core.transformRequest.promise(untyped({ turns: [] }), untyped({})),
+    dispatch: () => core.dispatch.promise(untyped({}), untyped({})),
+    transformStream: () => core.transformStream.call(untyped([]), untyped({})),
+  };
+  const ways = Object.keys(call).flatMap((hook) => [...(hook === 'transformRequest' ? [] : [[hook, 'tap']]), ...(hook === 'transformStream' ? [] : [[hook, 'tapPromise']])]);
+
+  /** Taps past the types, and answers what became of a call. */
+  async function failure(hook: string, way: string, tap: () => unknown): Promise<unknown> {
+    Reflect.get(Reflect.get(hooks, hook), way)({ name: 'mine', when: () => true }, way === 'tap' ? tap : async () => tap());
+    return Promise.try(call[hook] ?? slip).then(() => undefined, (error: unknown) => error);
+  }
+
+  it.each(ways)('on %s is named, by %s, where it throws by a slip', async (hook, way) => {
+    expect(await failure(hook ?? '', way ?? '', slip)).toMatchObject({ plugin: 'mine', message: expect.stringMatching(`^plugin "mine": its tap on "${hook}" failed: slip, at .*taps\\.test`) });
+  });
+
+  it.each(ways)('on %s is named, by %s, where it answers something else', async (hook, way) => {
+    expect(await failure(hook ?? '', way ?? '', () => true)).toMatchObject({ message: expect.stringMatching(/^plugin "mine": .* returned something else; it has to return an? /) });
+  });
+
+  it.each(ways)('on %s refuses, by %s, in its own words', async (hook, way) => {
+    const refusal = new GatewayError('forbidden', 'Not on a Sunday.');
+    const refuse = (): never => {
+      throw refusal;
+    };
+    expect(await failure(hook ?? '', way ?? '', refuse)).toBe(refusal);
+  });
+
+  it('on dispatch lets what became of a connection be told by its code', async () => {
+    const broken = Object.assign(new Error('reset'), { code: 'ECONNRESET' });
+    const breaks = (): never => {
+      throw broken;
+    };
+    expect(await failure('dispatch', 'tapPromise', breaks)).toBe(broken);
+  });
+
+  it('is named where its condition fails, wherever that is asked', async () => {
+    hooks.transformRequest.tapPromise({ name: 'mine', when: slip }, async (request) => request);
+    const [tap] = core.transformRequest.taps;
+    expect(() => tap && conditionOf(tap)(untyped({}))).toThrow('plugin "mine": its tap on "transformRequest" failed: slip');
+    await expect(core.transformRequest.promise(untyped({ turns: [] }), untyped({}))).rejects.toThrow('plugin "mine"');
   });
 });
 
