@@ -125,9 +125,18 @@ export function checkModel(facts: unknown): Model {
   return modelSchema.parse(facts);
 }
 
+function readJson(file: URL): unknown {
+  const text = readFileSync(file, 'utf8');
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new Error(`${file.pathname}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+  }
+}
+
 /** Reads and checks a catalogue file. Throws an Error that names the file, the model and the field at fault. */
 export function readCatalogue(file: URL): Model[] {
-  const parsed = fileSchema.safeParse(JSON.parse(readFileSync(file, 'utf8')));
+  const parsed = fileSchema.safeParse(readJson(file));
   if (!parsed.success) throw new Error(`${file.pathname}: ${z.prettifyError(parsed.error)}`);
   const { defaults, models } = parsed.data;
   return models.map((facts) => {
@@ -142,6 +151,13 @@ export interface Offer {
   readonly provider: Provider;
   readonly model: Model;
   readonly price: Price;
+}
+
+/** All calls share these facts: whoever sets one would set it for all of them. */
+function freeze(facts: object): void {
+  if (Object.isFrozen(facts)) return;
+  Object.freeze(facts);
+  for (const fact of Object.values(facts)) if (typeof fact === 'object' && fact !== null) freeze(fact);
 }
 
 const day = 24 * 60 * 60 * 1000;
@@ -166,9 +182,12 @@ export class Catalog {
   /** Sets what a provider offers, with one of its keys where it has several. Throws where it names one model twice. */
   offer(provider: Provider, models: readonly Model[]): void {
     const ids = new Set<string>();
-    for (const { id } of models) {
+    for (const model of models) {
+      const { id } = model;
       if (ids.has(id)) throw new Error(`provider "${provider.name}" lists the model "${id}" twice`);
+      if (!Array.isArray(model.aliases)) throw new TypeError(`provider "${provider.name}" offers the model "${id}" unchecked: pass checkModel(…) of it, or what readCatalogue answers`);
       ids.add(id);
+      freeze(model);
     }
     this.#byProvider.set(`${provider.name} ${provider.credential ?? 1}`, models.map((model) => ({ provider, model, price: model.price ?? freePrice })));
     this.#sort();

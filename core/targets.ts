@@ -27,6 +27,9 @@ export function targetFinder(catalog: Catalog, protocols: Registry<Protocol>): F
       const [protocol] = wires;
       return protocol ? [{ ...offer, protocol, ...(wires.length > 1 ? { wires } : {}) }] : [];
     });
+    // A tap that sorted them in place, or changed one, would do so for every call that follows.
+    for (const target of targets) Object.freeze(target);
+    Object.freeze(targets);
     if (targets.length > 0) known.set(key, targets);
     return targets;
   };

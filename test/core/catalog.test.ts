@@ -2,6 +2,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Catalog } from '../../core/catalog.ts';
 import { checkModel, type Provider } from '../../core/index.ts';
+import type { Protocol } from '../../core/protocol.ts';
+import { Registry } from '../../core/registry.ts';
+import { targetFinder } from '../../core/targets.ts';
+import { plainProtocol } from '../support/plain-protocol.ts';
 import { modelFacts } from '../support/station.ts';
 
 beforeEach(() => void vi.useFakeTimers({ now: new Date('2026-03-01T12:00:00Z') }));
@@ -15,6 +19,21 @@ function catalog(...models: ReturnType<typeof model>[]): Catalog {
   made.offer(provider('p'), models);
   return made;
 }
+
+describe('what all calls share', () => {
+  it('cannot be changed by one of them: neither a model, nor the targets that serve it', () => {
+    const made = new Catalog();
+    const served: Provider = { ...provider('p'), endpoints: { plain: 'http://vendor.invalid' } };
+    made.offer(served, [model({ id: 'house/one' })]);
+    const protocols = new Registry<Protocol>('protocol');
+    protocols.add(plainProtocol);
+    const targets = targetFinder(made, protocols)('house/one', plainProtocol);
+    const [target] = targets;
+    if (!target) throw new Error('no target');
+    expect(() => Reflect.apply(Array.prototype.pop, targets, [])).toThrow(TypeError);
+    for (const shared of [target, target.model, target.model.capabilities, target.price]) expect(Object.isFrozen(shared)).toBe(true);
+  });
+});
 
 describe('a model with a last day', () => {
   const models = [model({ id: 'house/old', expires: '2026-03-31', successor: 'house/new' }), model({ id: 'house/new' }), model({ id: 'house/last', expires: '2026-04-30' })];
