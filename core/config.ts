@@ -58,7 +58,7 @@ export const settingsSchema = z.strictObject({
       call: seconds(3600),
     })
     .prefault({}),
-  plugins: z.array(z.custom<PluginEntry>((entry) => !entry || isPlugin(entry), 'has to be a plugin (call its factory: `name()`, not `name`) or falsy')),
+  plugins: z.array(z.custom<PluginEntry>((entry) => !entry || isPlugin(entry), 'has to be a plugin, with a name (call its factory: `name()`, not `name`) or falsy')),
 });
 
 export type ConfigInput = z.input<typeof settingsSchema>;
@@ -80,7 +80,7 @@ export class ConfigError extends Error {
 }
 
 function isPlugin(value: unknown): value is Plugin {
-  return typeof value === 'object' && value !== null && 'name' in value && 'apply' in value && typeof value.apply === 'function';
+  return typeof value === 'object' && value !== null && 'name' in value && typeof value.name === 'string' && value.name !== '' && 'apply' in value && typeof value.apply === 'function';
 }
 
 /** For completion and checking in an editor; it answers what it is given. */

@@ -16,7 +16,7 @@ import type { Provider } from './provider.ts';
 import { Registry } from './registry.ts';
 import { Resources } from './resources.ts';
 import { Routes } from './routes.ts';
-import { openDoor, type Door } from './server.ts';
+import { checkRoutes, openDoor, type Door } from './server.ts';
 import { workers } from './switchboard.ts';
 import { targetFinder, type FindTargets } from './targets.ts';
 import { freezeTaps, tappable } from './taps.ts';
@@ -151,7 +151,7 @@ export function createGateway(config: Config, logger: Logger): Gateway {
     };
     act(plugin, 'apply', config.file, () => plugin.apply(host));
   }
-  for (const look of told.looks) look();
+  lookOver(core, told, config.file);
   hooks.dispatch.tapPromise({ name: 'proxy', stage: Number.MAX_SAFE_INTEGER }, dispatcher.dispatch);
 
   return {
@@ -182,6 +182,16 @@ function act(plugin: Plugin, what: string, file: string, action: () => unknown):
     throw new Error(`"${what}" returned a promise, which nobody waits for: what takes time belongs into the hook "ready"`);
   } catch (error) {
     throw inFile(file, namingPlugin(plugin.name, error));
+  }
+}
+
+/** What is right of each plugin by itself may be wrong beside the others. */
+function lookOver(core: Core, { looks }: Told, file: string): void {
+  for (const look of looks) look();
+  try {
+    checkRoutes(core);
+  } catch (error) {
+    throw inFile(file, error);
   }
 }
 

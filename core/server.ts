@@ -202,6 +202,11 @@ class Arrival implements Received {
   }
 }
 
+/** Throws a `PluginError` where a route cannot be put behind its door. */
+export function checkRoutes(core: Core): void {
+  for (const audience of ['everyone', 'operators'] as const) routesOf(core, audience, new LRUCache({ max: 1 }));
+}
+
 function routesOf(core: Core, audience: Audience, pages: Pages): Router {
   const router = new Router();
   router.get('/healthz', (context) => {
@@ -214,12 +219,13 @@ function routesOf(core: Core, audience: Audience, pages: Pages): Router {
     context.status = faults.length > 0 ? 503 : 200;
     context.body = faults.length > 0 ? { status: 'not ready', faults } : { status: 'ready' };
   });
+  const protocols = audience === 'everyone' ? [...core.protocols.all()] : [];
   for (const route of core.routes.all()) {
     if ((route.access === 'operator') !== (audience === 'operators') && !route.everywhere) continue;
-    router.register(route.path, [route.method], async (context) => {
+    core.routes.reachable(route, protocols, () => router.register(route.path, [route.method], async (context) => {
       await sendRoute(core, route, context, context.params);
       if (route.access === 'public' && context.method === 'GET' && context.status === 200) pages.set(context.path, { route, params: context.params });
-    });
+    }));
   }
   return router;
 }

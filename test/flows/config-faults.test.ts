@@ -26,6 +26,7 @@ const usual = ['bearer()', 'chatCompletions()', 'demo()', 'balance()'];
 writeFileSync(join(folder, 'slip.ts'), '// Fine,\n// and then:\nexport const slip = ;\n');
 writeFileSync(join(folder, 'vain.ts'), "// Fine,\nimport { nobody } from 'tollgate';\nexport const vain = nobody;\n");
 const by = (name: string, rest: string): string => `{ name: '${name}', interface: 1, ${rest} }`;
+const route = (rest: string): string => by('mine', `apply: ({ routes }) => routes.add({ name: 'r', method: 'GET', access: 'public', errors: () => ({ status: 500, body: '' }), handle: async () => ({ status: 200, body: '' }), ${rest} })`);
 let written = 0;
 
 function write(plugins: readonly string[], before = ''): string {
@@ -49,7 +50,7 @@ const faults: readonly (readonly [what: string, plugins: readonly string[], told
   ['a misspelt option', ['demo({ pase: 3 })'], 'plugin "demo": unknown option "pase"; it has "pace"'],
   ['a wrong kind deep inside', ["rateLimits({ perKey: { requests: '60' } })"], /plugin "rate-limits": option "perKey.requests": .*number.*string/],
   ['a plugin twice', [...usual, 'bearer()'], 'the plugin "bearer" is listed twice'],
-  ['a factory that was not called', [...usual, 'rateLimits'], 'option "plugins.4": has to be a plugin (call its factory'],
+  ['a factory that was not called', [...usual, 'rateLimits'], 'option "plugins.4": has to be a plugin, with a name (call its factory'],
   ['a provider of a taken name', [...usual, by('mine', "apply: (host) => host.providers.add({ name: 'demo', endpoints: {}, sign: (request) => request })")], 'plugin "mine": provider "demo" is there already'],
   ['a price that is a number', ["ollama({ price: { input: 0.2, output: '0.6' } })"], 'plugin "ollama": option "price.input": an amount in USD is a decimal string, as "0.20"'],
   ['a price with a comma', ["ollama({ price: { input: '0,2', output: '0.6' } })"], /option "price.input": not an amount in USD/],
@@ -70,6 +71,12 @@ const faults: readonly (readonly [what: string, plugins: readonly string[], told
   ['a name that a file it imports asks for in vain', usual, /: \S+vain\.ts, line 2: .*does not provide an export named 'nobody'/, "import { vain } from './vain.ts';"],
   ['an import of a file that is not there', usual, /Cannot find module '.*nope\.ts'/, "import { nope } from './nope.ts';"],
   ['an import of a package that is not there', usual, "Cannot find package 'tollgate-nope'", "import { nope } from 'tollgate-nope';"],
+  ['a path that no route can have', [...usual, route("path: '/r/{x'")], /plugin "mine": route "r" cannot be reached: .*\{x/],
+  ['a route where a protocol is', [...usual, route("path: '/v1/chat/completions', method: 'POST'")], 'plugin "mine": route "r" cannot be reached: POST /v1/chat/completions is an address of the protocol "chat-completions"'],
+  ['a route for nobody', [...usual, route("path: '/r', access: 'users'")], 'plugin "mine": route "r": "access" has to be one of public, user, operator'],
+  ['a transform that does not say when', [...usual, by('mine', "apply: ({ hooks }) => hooks.transformRequest.tapPromise('mine', async (request) => request)")], 'plugin "mine": a tap on "transformRequest" has to say when it applies'],
+  ['a model that nobody checked', [...usual, by('mine', "apply: ({ catalog }) => catalog.offer({ name: 'mine' }, [{ id: 'mine/one' }])")], 'plugin "mine": provider "mine" offers the model "mine/one" unchecked: pass checkModel(…) of it'],
+  ['a plugin without a name', [...usual, by('', 'apply() {}')], 'option "plugins.4": has to be a plugin, with a name'],
   ['a family that is not there', ["bearer({ families: ['chat-completion'] })", ...usual.slice(1)], 'plugin "bearer": option "families": there is no "chat-completion"; there are: chat-completions, balance'],
   ['PostgreSQL without its address', ["balance({ store: { kind: 'postgres' } })"], 'plugin "balance": option "store.url": set TOLLGATE_LEDGER_URL to the address of the database'],
 ];
