@@ -13,12 +13,14 @@ export interface Fee {
   readonly field: string;
   /** `Infinity` where the call states no limit. */
   readonly most: number;
+  /** Whether the call is worth making without it: where its price is not known it is left out and told as lost, and the call is not refused. */
+  readonly spared?: boolean;
 }
 
 /** How many of each a vendor says there were. */
 export const feeCounts = [['webSearch', 'webSearches'], ['fileSearch', 'fileSearches'], ['container', 'containers']] as const satisfies readonly (readonly [FeeName, keyof Usage])[];
 
-/** The first that a call asks for and a price does not name. */
+/** The first that a call cannot do without and a price does not name. */
 export function unpricedFee(fees: readonly Fee[] | undefined, price: Price): Fee | undefined {
-  return fees?.find(({ name, most }) => most > 0 && price[name] === undefined);
+  return fees?.find(({ name, most, spared }) => !spared && most > 0 && price[name] === undefined);
 }

@@ -13,9 +13,15 @@ export const codeResult = 'code_result';
 
 export type HostedTool = Extract<Tool, { type: 'hosted' }>;
 
+/** Whether what a tool is charged apart from tokens is known. */
+export function isPriced({ free, price }: Pick<Model, 'free' | 'price'>, kind: HostedTool['kind']): boolean {
+  return kind !== 'web-search' || free === true || price?.webSearch !== undefined;
+}
+
 /** Whether a model's vendor runs such a tool, at a price that is known. */
-export function hosts({ capabilities, supportedParameters, free, price }: Model, kind: HostedTool['kind']): boolean {
-  if (kind === 'web-search' && !free && price?.webSearch === undefined) return false;
+export function hosts(model: Model, kind: HostedTool['kind']): boolean {
+  const { capabilities, supportedParameters } = model;
+  if (!isPriced(model, kind)) return false;
   if (kind === 'web-search' && supportedParameters.includes('web_search_options')) return true;
   return capabilities.hosted.some((each) => each === kind);
 }
@@ -50,10 +56,10 @@ export function withoutForbidden({ tools = [], toolChoice }: CanonicalRequest): 
   return tools.map((tool) => (tool.type === 'hosted' && toolChoice?.mode === 'none' ? undefined : tool));
 }
 
-/** A tool the model has no counterpart of. Throws where nothing makes up for it. */
-export function loseHosted(tool: HostedTool, path: string, lose: Lose): void {
+/** A tool the model has no counterpart of, or none at a known price. Throws where nothing makes up for it. */
+export function loseHosted(tool: HostedTool, path: string, lose: Lose, reason = `${tool.protocol} has a tool of its own here`): void {
   if (isIndispensable(tool)) refusePart(tool, path, 'This model is reached by a protocol or vendor that has no such tool.');
-  lose(path, `${tool.protocol} has a tool of its own here`, 'vendor');
+  lose(path, reason, 'vendor');
 }
 
 /** Throws where code is to run in a place, or on files, that another vendor keeps. */

@@ -159,7 +159,7 @@ it.each<[family: string, fields: object, named: string]>([
   ['chat-completions', { tools: [{ type: 'browser_search' }] }, 'tools[0].type'],
   ['chat-completions', { plugins: [{ id: 'response-healing' }, { id: 'web' }] }, 'plugins[1].id'],
   ['chat-completions', { plugins: [{ id: 'file-parser', pdf: { engine: 'mistral-ocr' } }] }, 'plugins[0].id'],
-  ['responses', { tools: [{ type: 'web_search' }] }, 'tools[0].type'],
+  ['responses', { tools: [{ type: 'web_search' }], tool_choice: { type: 'web_search' } }, 'tools[0].type'],
   ['responses', { tools: [{ type: 'x_search' }] }, 'tools[0].type'],
   ['responses', { tools: [{ type: 'file_search', vector_store_ids: ['vs_1'] }] }, 'tools[0].type'],
   ['responses', { tools: [{ type: 'code_interpreter', container: { type: 'auto' } }] }, 'tools[0].type'],
@@ -185,6 +185,20 @@ it.each<[what: string, price: object, fields: object]>([
   expect((await plain.ask('chat-completions', fields)).status).toBe(200);
   expect(plain.asked()).toBe(1);
   await plain.close();
+});
+
+it('a search that Codex offers with every call is left out, and told as lost, where nobody knows what it costs', async () => {
+  const item = { type: 'message', id: 'msg_1', status: 'completed', role: 'assistant', content: [{ type: 'output_text', text: 'Hi', annotations: [] }] };
+  const reply = { id: 'resp_1', object: 'response', created_at: 1, status: 'completed', model: 'm', output: [item], usage: { input_tokens: 3, output_tokens: 2, total_tokens: 5 } };
+  const vendor = await startScriptedVendor((response) => void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(reply)));
+  const gateway = await startGateway({ plugins: [openDoors(), responses(), station({ name: 'plain', endpoints: { responses: vendor.origin } })] });
+  const shell = { type: 'function', name: 'shell', parameters: { type: 'object', properties: {} }, strict: false };
+  const body = { model: 'house/model', input: 'What is new?', tools: [shell, { type: 'web_search', external_web_access: false }], tool_choice: 'auto', client_metadata: { of: 'Codex' } };
+  const answer = await fetch(`${gateway.url}/v1/responses`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+  expect([answer.status, answer.headers.get('x-tollgate-dropped')]).toEqual([200, 'tools[1]']);
+  expect(vendor.bodies.map((text): unknown => JSON.parse(text))).toEqual([{ ...body, model: 'upstream-model', tools: [shell] }]);
+  await gateway.close();
+  await vendor.close();
 });
 
 it('a search that nobody asked for, and no price is known of, makes a call suspect', async () => {

@@ -1,6 +1,6 @@
 /** Tools, and the choice among them, as this wire names them: flat, and those of one namespace together. */
 import type { CanonicalRequest, Tool } from '../../../core/index.ts';
-import { checkContainer, hosts, loseHosted, withoutRepeats } from '../../shared/hosted-tools.ts';
+import { checkContainer, hosts, isPriced, loseHosted, withoutRepeats } from '../../shared/hosted-tools.ts';
 import { fitStrict, objectSchema } from '../../shared/object-schema.ts';
 import { callLimit, limitOfSearch, searchOptions, type SearchWords } from '../../shared/search-options.ts';
 import { loseChoice, offeredNames } from '../../shared/tool-choice.ts';
@@ -76,6 +76,10 @@ const limitedWords: SearchWords = { ...searchWords, uses: () => ({}) };
 
 function encodeHosted(tool: Extract<Tool, { type: 'hosted' }>, path: string, words: SearchWords, { model, lose }: Encoding): Fields | undefined {
   const { protocol, kind, value } = tool;
+  if (!isPriced(model, kind)) {
+    loseHosted(tool, path, lose, 'the price of its searches is not known for this model');
+    return undefined;
+  }
   if (protocol === protocolName && isObject(value)) return value;
   if (!hosts(model, kind)) {
     loseHosted(tool, path, lose);

@@ -5,6 +5,7 @@
 import { GatewayError, type CanonicalRequest, type ClientCall, type Fee, type FeeName, type InputSize, type Match, type Mode, type Model, type Preferences } from '../../../core/index.ts';
 import { base64Length } from '../../shared/data-url.ts';
 import { holdsEnvelope } from '../../shared/envelope.ts';
+import { isPriced } from '../../shared/hosted-tools.ts';
 import { preferencesOf } from '../../shared/provider-object.ts';
 import { askedModes } from '../../shared/modes.ts';
 import { isObject, type Fields } from '../../shared/vendor-bag.ts';
@@ -62,8 +63,8 @@ export class ResponsesCall implements ClientCall {
     this.#read = read;
   }
 
-  suits({ capabilities }: Model): boolean {
-    return capabilities.responseIds === 'prefixed';
+  suits(model: Model): boolean {
+    return model.capabilities.responseIds === 'prefixed' && (isPriced(model, 'web-search') || !this.fees.some(({ spared }) => spared));
   }
 
   decode(): CanonicalRequest {
@@ -94,10 +95,13 @@ function feeOf(read: ReadTool): FeeName | undefined {
   return type === 'shell' && containerOf(read)?.said['type'] === 'container_auto' ? 'container' : undefined;
 }
 
+/** Codex offers a search with every call, whoever answers: one that the choice of tools does not name can be spared. */
 function feesOf({ tools, wire }: ReadRequest): Fee[] {
+  const chosen = isObject(wire.tool_choice);
   return (tools ?? []).flatMap((read, place): Fee[] => {
     const name = feeOf(read);
-    return name === undefined ? [] : [{ name, field: `tools[${place}].type`, most: name === 'container' ? 1 : (wire.max_tool_calls ?? Infinity) }];
+    if (name === undefined) return [];
+    return [{ name, field: `tools[${place}].type`, most: name === 'container' ? 1 : (wire.max_tool_calls ?? Infinity), spared: isSearch(read.tool) && !chosen }];
   });
 }
 
