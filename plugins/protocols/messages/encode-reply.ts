@@ -25,11 +25,13 @@ export function encodeReply(events: readonly CanonicalEvent[], context: ReplyCon
   return message;
 }
 
-/** What seals the last text stands before it. */
+/** Puts what seals the last text before it: Claude Code prints a reply's last block, and nothing where that is no text. */
 function closeWithText(content: Content[]): void {
   const last = content.findLastIndex(({ type }) => type !== 'redacted_thinking');
   const text = content[last];
-  if (text?.['type'] === 'text') content.push(...content.splice(last, 1));
+  if (text?.['type'] !== 'text') return;
+  content.splice(last, 1);
+  content.push(text);
 }
 
 function firstOf(block: Fields): Content {
