@@ -46,7 +46,7 @@ class Inlining {
   #nameOf(schema: Fields, reference: string): string {
     const known = this.#named.get(schema);
     if (known !== undefined) return known;
-    const [last = 'self'] = /\w+$/.exec(reference) ?? [];
+    const last = reference.slice(reference.lastIndexOf('/') + 1).replaceAll(/\W/g, '') || 'self';
     let name = last;
     for (let number = this.#names.size; this.#names.has(name); number += 1) name = `${last}_${number}`;
     this.#names.add(name);
