@@ -109,13 +109,12 @@ describe('a configuration that changes', () => {
     const calling = Array.from({ length: 4 }, async () => {
       while (!changed.signal.aborted) statuses.push((await call(gateway)).status);
     });
-    for (let reload = 0; reload < 20; reload += 1) {
+    for (let reload = 0; reload < 20 || statuses.length <= 20; reload += 1) {
       gateway.child.kill('SIGHUP');
       await sleep(100);
     }
     changed.abort();
     await Promise.all(calling);
-    expect(statuses.length).toBeGreaterThan(20);
     expect(new Set(statuses)).toEqual(new Set([200]));
     expect(gateway.printed().split('the configuration was read again').length).toBeGreaterThan(3);
     await gateway.stop('SIGTERM');
