@@ -38,7 +38,7 @@ export interface InputSize {
   readonly images: number;
   /** Bytes of audio, video and documents, decoded. */
   readonly mediaBytes: number;
-  /** Whether there are documents or films that its vendor has to fetch: nobody knows how long they are. */
+  /** Whether there are documents or films that its vendor has to fetch, or it may fetch what it likes: nobody knows how long that is. */
   readonly fetched?: boolean | undefined;
 }
 

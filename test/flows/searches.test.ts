@@ -110,7 +110,13 @@ it.each<[family: string, fields: object, least: number]>([
   ['responses', { input: [{ role: 'user', content: [{ type: 'input_file', file_url: `${film}.pdf` }] }] }, 0.099],
   ['messages', { messages: [{ role: 'user', content: [{ type: 'document', source: { type: 'url', url: `${film}.pdf` } }] }] }, 1.19],
   ['generate-content', { contents: [{ role: 'user', parts: [{ fileData: { fileUri: film } }] }] }, 1.04],
-])('what a vendor of %s has to fetch may fill the context, and is reserved for', async (family, fields, least) => {
+  ['responses', { tools: [{ type: 'mcp', server_label: 'wiki', server_url: 'https://example.com/mcp', require_approval: 'never' }] }, 0.099],
+  ['messages', { tools: [{ type: 'web_fetch_20250910', name: 'web_fetch', max_uses: 1 }] }, 1.19],
+  ['messages', { mcp_servers: [{ type: 'url', url: 'https://example.com/mcp', name: 'wiki' }] }, 1.19],
+  ['generate-content', { tools: [{ urlContext: {} }] }, 1.04],
+  ['generate-content', { tools: [{ url_context: {} }] }, 1.04],
+  ['generate-content', { tools: [{ fileSearch: { fileSearchStoreNames: ['fileSearchStores/mine'] } }] }, 1.04],
+])('what a vendor of %s has to fetch may fill the context, and is reserved for: %j', async (family, fields, least) => {
   const call = calls[family];
   if (!call) throw new Error(family);
   const reserved = await reservedFor(call(fields));

@@ -159,11 +159,11 @@ function checkTogether({ contents, systemInstruction, toolConfig, generationConf
 }
 
 /** Bounds the input from above: media is counted apart from the text it is written in. */
-function sizeOf({ contents, systemInstruction }: WireRequest, text: string): InputSize {
+function sizeOf({ contents, systemInstruction, tools }: WireRequest, text: string): InputSize {
   let images = 0;
   let mediaBytes = 0;
   let base64 = 0;
-  let fetched = false;
+  let fetched = tools?.some((tool) => tool['urlContext'] || tool['fileSearch']) ?? false;
   const add = ({ inlineData, fileData }: Pick<WirePart, 'inlineData' | 'fileData'>): void => {
     const type = inlineData?.mimeType ?? fileData?.mimeType ?? typeOfUrl(fileData?.fileUri ?? '') ?? '';
     const length = inlineData?.data.length ?? 0;

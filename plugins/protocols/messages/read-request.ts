@@ -187,11 +187,11 @@ function feesOf(tool: WireTool, place: number): Fee[] {
 }
 
 /** Bounds the input from above: media is counted apart from the text it is written in. */
-function sizeOf({ messages }: WireRequest, text: string): InputSize {
+function sizeOf({ messages, tools, mcp_servers: servers }: WireRequest, text: string): InputSize {
   let images = 0;
   let mediaBytes = 0;
   let base64 = 0;
-  let fetched = false;
+  let fetched = (Array.isArray(servers) && servers.length > 0) || (tools?.some(({ type }) => type?.startsWith('web_fetch_')) ?? false);
   const count = (block: WireBlock | WireResultContent): void => {
     if (!isKnownBlock(block)) return;
     for (const inner of insideOf(block)) count(inner);

@@ -53,7 +53,7 @@ export class ResponsesCall implements ClientCall {
     this.model = wire.model;
     this.stream = wire.stream ?? false;
     this.outputLimit = wire.max_output_tokens ?? undefined;
-    this.size = sizeOf(items, text);
+    this.size = sizeOf(read, text);
     this.modes = [...askedModes({ service_tier: wire.service_tier }), ...(read.tools ?? []).flatMap(modesOf)];
     this.fees = feesOf(read);
     this.preferences = preferencesOf(wire.provider);
@@ -167,11 +167,11 @@ function namesOf(read: ReadTool): string[] {
 }
 
 /** Bounds the input from above: media is counted apart from the text it is written in. */
-function sizeOf(items: readonly ReadItem[], text: string): InputSize {
+function sizeOf({ items, tools }: ReadRequest, text: string): InputSize {
   let images = 0;
   let mediaBytes = 0;
   let base64 = 0;
-  let fetched = false;
+  let fetched = tools?.some(({ kind, tool }) => kind === 'hosted' && tool['type'] === 'mcp') ?? false;
   for (const read of items) {
     if (read.kind === 'image-call') {
       base64 += read.item.result?.length ?? 0;
