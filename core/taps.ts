@@ -59,12 +59,12 @@ function named(error: unknown, hook: string, tap: string): unknown {
 /** The hooks that nobody can tap by `tapPromise`. */
 const atOnceOnly = new Set(['attempt', 'transformStream']);
 
-/** Nobody would wait for a promise that a tap answers where it should have answered at once. */
-function atOnce<Value>(value: Value, hook: string, tap: string): Value {
+/** Nobody would wait for a promise that a tap, or its condition, answers where it should have answered at once. */
+function atOnce<Value>(value: Value, hook: string, tap: string, mends = atOnceOnly.has(hook) ? 'it has to answer at once' : 'it has to tap by "tapPromise"'): Value {
   if (!(value instanceof Promise)) return value;
   // What it fails at later would end the process.
   value.catch(() => undefined);
-  throw new TypeError(`the tap "${tap}" on "${hook}" returned a promise; ${atOnceOnly.has(hook) ? 'it has to answer at once' : 'it has to tap by "tapPromise"'}`);
+  throw new TypeError(`the tap "${tap}" on "${hook}" returned a promise; ${mends}`);
 }
 
 /** The calling side of an asynchronous hook, as far as it is tapped. */
@@ -137,7 +137,7 @@ function conditional(name: string, { name: tap, when }: ConditionalTapPlace, hoo
   if (typeof when !== 'function') throw new TypeError(`a tap on "${name}" has to say when it applies: { name, when: (exchange) => … }`);
   const applies = (exchange: Routed): boolean => {
     try {
-      return when(exchange);
+      return atOnce(when(exchange), name, tap, 'its "when" has to answer at once');
     } catch (error) {
       throw named(error, name, tap);
     }

@@ -157,6 +157,16 @@ describe('a tap that is wrong', () => {
     expect(() => tap && conditionOf(tap)(untyped({}))).toThrow('plugin "mine": its tap on "transformRequest" failed: slip');
     await expect(core.transformRequest.promise(untyped({ turns: [] }), untyped({}))).rejects.toThrow('plugin "mine"');
   });
+
+  it.each([true, false])('is named where its condition answers a promise, which would be taken for a yes: kept %s', async (kept) => {
+    const lost = vi.fn();
+    process.once('unhandledRejection', lost);
+    hooks.transformRequest.tapPromise({ name: 'mine', when: untyped(async () => kept || slip()) }, async (request) => request);
+    await expect(core.transformRequest.promise(untyped({ turns: [] }), untyped({}))).rejects.toThrow('the tap "mine" on "transformRequest" returned a promise; its "when" has to answer at once');
+    await setImmediate();
+    process.off('unhandledRejection', lost);
+    expect(lost).not.toHaveBeenCalled();
+  });
 });
 
 describe('isolation', () => {
