@@ -13,6 +13,7 @@ import type { CoreHooks } from './hooks.ts';
 import { clientPath, inClientWords, type Loss } from './loss.ts';
 import type { EncodedRequest, Operation, Protocol, ReplyContext } from './protocol.ts';
 import type { UpstreamResponse } from './provider.ts';
+import { heeding } from './patience.ts';
 import { modelRenamer, renamedReply, type BlockWriter } from './renaming.ts';
 import { type Batches, cutShort, decodeReply, readText, repliedEvents, streamedEvents } from './reply-events.ts';
 import { spliceBytes } from './splice.ts';
@@ -212,7 +213,14 @@ async function* translatedReply(protocol: Protocol, context: ReplyContext, batch
 /** The events as stop sequences and taps leave them. Both are given one event at a time. */
 async function* transformed(hooks: CoreHooks, exchange: Routed, batches: Batches, stops: readonly string[]): Batches {
   const events = oneByOne(batches);
-  for await (const event of hooks.transformStream.call(stops.length > 0 ? stopAt(events, stops) : events, exchange)) yield [event];
+  const tapped = hooks.transformStream.call(stops.length > 0 ? stopAt(events, stops) : events, exchange)[Symbol.asyncIterator]();
+  const next = (): Promise<IteratorResult<CanonicalEvent>> => heeding(tapped.next(), exchange.attempt.cancellation);
+  try {
+    for (let step = await next(); !step.done; step = await next()) yield [step.value];
+  } finally {
+    // Not waited for: one that never answered does not answer now.
+    tapped.return?.().catch(() => undefined);
+  }
 }
 
 async function* oneByOne(batches: Batches): AsyncGenerator<CanonicalEvent> {

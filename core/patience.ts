@@ -1,5 +1,7 @@
 /** Waiting, for so long and no longer. */
+import type { Cancellation } from './cancellation.ts';
 import { setDeadline } from './deadlines.ts';
+import { GatewayError } from './errors.ts';
 
 /** What a promise gives, or undefined when it takes longer than `milliseconds`; the promise goes on. */
 export function within<Value>(promise: Promise<Value>, milliseconds: number): Promise<Value | undefined> {
@@ -14,5 +16,23 @@ export function within<Value>(promise: Promise<Value>, milliseconds: number): Pr
       reject(error);
     };
     promise.then(settle, fail);
+  });
+}
+
+/** Longest whatever a plugin does for a call may go on once nobody wants it any more. */
+const longestHeed = 1000;
+
+/** What a promise gives. Where it is cancelled and still gives nothing a while later, as where a tap never answers, an error; the promise goes on. */
+export function heeding<Value>(promise: Promise<Value>, cancellation: Cancellation): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    let clearDeadline: (() => void) | undefined;
+    const release = cancellation.onCancel(() => {
+      clearDeadline = setDeadline(longestHeed, () => reject(new GatewayError('internal', 'A plugin went on though it was told to stop.')));
+    });
+    const settled = (): void => {
+      release();
+      clearDeadline?.();
+    };
+    promise.then(resolve, reject).finally(settled);
   });
 }

@@ -14,7 +14,7 @@ import { answerHead, sendError, streamHead } from './heads.ts';
 import type { Piece } from './lanes.ts';
 import type { ReadBody } from './json.ts';
 import { atKnownRates } from './modes.ts';
-import { within } from './patience.ts';
+import { heeding, within } from './patience.ts';
 import type { Match, Protocol } from './protocol.ts';
 import type { Reply } from './reply.ts';
 import { headersNaming } from './request-id.ts';
@@ -109,7 +109,7 @@ async function tryTargets(core: Core, planned: Planned, grant: Grant, client: Cl
     attempts.push(routed.attempt);
     let begun: Begun;
     try {
-      begun = await beginReply(core, running, tally);
+      begun = await heeding(beginReply(core, running, tally), routed.attempt.cancellation);
     } catch (thrown) {
       const error = failureOf(thrown, routed);
       running.ended(error);

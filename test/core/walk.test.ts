@@ -247,6 +247,12 @@ describe('fallback', () => {
     await response.text();
     expect((await onlyEnd(started)).attempts[0]?.error?.code).toBe('timeout');
   });
+
+  it('happens as well where whoever was to send the call heeds no end', async () => {
+    const started = await gateway([open(), vendor('first', () => new Promise(() => undefined))(), vendor('second', whole)()], { timeouts: { reply: 0.05 } });
+    expect((await call(started)).headers.get('x-tollgate-provider')).toBe('second');
+    expect((await onlyEnd(started)).attempts[0]?.error?.code).toBe('timeout');
+  });
 });
 
 describe('the last word', () => {
