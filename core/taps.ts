@@ -7,6 +7,7 @@ import type { Logger } from 'pino';
 import type { End, Routed } from './exchange.ts';
 import type { AsyncTap, ConditionalTapPlace, CoreHooks, Hooks, TapPlace } from './hooks.ts';
 import { isGatewayError } from './errors.ts';
+import { within } from './patience.ts';
 import { namingPlugin, PluginError, reasonOf } from './plugin.ts';
 
 const always = (): boolean => true;
@@ -111,13 +112,19 @@ function opening(hook: Tapped<[], void>): Tapped<[], void> {
   return { tapPromise, tap: (place, tap) => tapPromise(place, () => atOnce(tap(), 'ready', placeOf(place).name)) };
 }
 
+/** Milliseconds after which the next tap of `meter` is asked, whatever the one before it still does: no call may stay unsettled for another's sake. */
+const longestTurn = 5000;
+
 /** One tap that throws never stops another: what it threw goes to the log. */
 function isolated<Args extends unknown[]>(name: string, hook: Tapped<Args, void>, logger: Logger, callOf?: (...args: Args) => string): AsyncTap<Args, void> {
   const failed = (error: unknown, tap: string, args: Args): void => logger.error({ error, call: callOf?.(...args), hook: name, tap }, 'a tap failed');
   return {
     tapPromise(place, tap) {
       const at = placeOf(place);
-      hook.tapPromise(at, (...args) => Promise.try(tap, ...args).catch((error: unknown) => failed(error, at.name, args)));
+      hook.tapPromise(at, async (...args) => {
+        const turn = Promise.try(tap, ...args).catch((error: unknown) => failed(error, at.name, args));
+        await (name === 'meter' ? within(turn, longestTurn) : turn);
+      });
     },
     tap(place, tap) {
       const at = placeOf(place);

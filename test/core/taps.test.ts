@@ -187,6 +187,18 @@ describe('isolation', () => {
     expect(log.join()).toContain('"tap":"throws"');
   });
 
+  it('runs every meter tap although one never ends', async () => {
+    vi.useFakeTimers();
+    const runs = vi.fn(async () => undefined);
+    hooks.meter.tapPromise('never', () => new Promise(() => undefined));
+    hooks.meter.tapPromise('runs', runs);
+    const metered = core.meter.promise(untyped({ exchange: { id: 'one-call' } }));
+    await vi.advanceTimersByTimeAsync(5000);
+    await metered;
+    vi.useRealTimers();
+    expect(runs).toHaveBeenCalledOnce();
+  });
+
   it('never lets an attempt tap fail a call', () => {
     hooks.attempt.tap('throws', () => {
       throw new Error('broken');
