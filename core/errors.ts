@@ -54,6 +54,9 @@ export interface ErrorDetails {
 /** Several copies of the package may be loaded, so errors are known by this brand and not by `instanceof`. */
 const brand = Symbol.for('tollgate.error');
 
+/** Characters of what is told: messages name what a client sent, and are remembered with its call. */
+const longestMessage = 4000;
+
 /** An error with a row in the table: the only kind that reaches a client with its own message. */
 export class GatewayError extends Error {
   readonly code: ErrorCode;
@@ -61,7 +64,7 @@ export class GatewayError extends Error {
   readonly [brand] = true;
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
-    super(message, { cause: details.cause });
+    super(message.length > longestMessage ? `${message.slice(0, longestMessage)}…` : message, { cause: details.cause });
     this.name = 'GatewayError';
     this.code = code;
     this.details = details;

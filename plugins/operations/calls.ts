@@ -18,6 +18,8 @@ const options = z.strictObject({
 const mostLosses = 200;
 /** Characters kept of what the caller named. */
 const longestName = 200;
+/** Characters that a call may have on average: whoever means ill would fill the memory with calls of many losses. */
+const usualLength = 4096;
 
 const keptSchema = z.object({
   /** The key that made the call. */
@@ -35,7 +37,7 @@ interface Memory {
 }
 
 function remember(most: number, workers: Workers): Memory {
-  const calls = new LRUCache<string, Kept>({ max: most });
+  const calls = new LRUCache<string, Kept>({ max: most, maxSize: most * usualLength, sizeCalculation: ({ body }) => body.length });
   return { calls, close: workers.answer('calls', (id) => (typeof id === 'string' ? calls.get(id) : undefined)) };
 }
 
