@@ -6,7 +6,7 @@ import { isUtf8 } from 'node:buffer';
 import { GatewayError } from './errors.ts';
 
 const deepest = 128;
-/** Fields in all: the longest conversations have a tenth of that, and each takes a while in which nobody else is served. */
+/** Fields in all, and objects and lists that stand in lists: the longest conversations have a tenth of that, and each takes a while in which nobody else is served. */
 const mostFields = 250_000;
 
 /** A client's body as it is read: its bytes, their text, and what the text says. */
@@ -48,7 +48,7 @@ function countFields(value: Readonly<Record<string, unknown>>, limit: number): n
   let fields = 0;
   if (Array.isArray(value)) {
     const children: readonly unknown[] = value;
-    for (const child of children) if (isContainer(child)) fields += countFields(child, limit - 1);
+    for (const child of children) if (isContainer(child)) fields += 1 + countFields(child, limit - 1);
     return fields;
   }
   for (const name in value) {

@@ -5,7 +5,7 @@
  */
 import { collectDefaultMetrics, type Registry } from 'prom-client';
 import { z } from 'zod';
-import { definePlugin, toGatewayError, type Answered, type Charge, type End, type Failed, type Host } from '../../core/index.ts';
+import { definePlugin, lossCodes, toGatewayError, type Answered, type Charge, type End, type Failed, type Host } from '../../core/index.ts';
 import { counter, gauge, histogram } from '../shared/metric.ts';
 
 const seconds = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 320, 640];
@@ -89,7 +89,10 @@ function countEnd(metrics: Metrics, end: End, host: Host): undefined {
   metrics.requests.inc({ ...place, code: codeOf(end, phase !== undefined) });
   metrics.duration.observe(place, end.duration / 1000);
   if (phase) metrics.aborts.inc({ phase });
-  for (const { code } of end.losses) metrics.dropped.inc({ protocol, code });
+  for (const code of lossCodes) {
+    const count = end.losses.reduce((sum, loss) => (loss.code === code ? sum + 1 : sum), 0);
+    if (count > 0) metrics.dropped.inc({ protocol, code }, count);
+  }
   if (end.type === 'refused') {
     metrics.refusals.inc({ code: end.error.code });
     if (end.error.code === 'invalid_api_key') metrics.strangers.inc({ protocol });

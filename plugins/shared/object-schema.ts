@@ -24,15 +24,33 @@ export function schemaAt(root: Fields, reference: string): unknown {
   }, root);
 }
 
+/** How long schemas are as JSON, about; each object is gone through once. */
+export class Lengths {
+  readonly #known = new Map<object, number>();
+
+  of(value: unknown): number {
+    if (typeof value === 'string') return value.length + 2;
+    if (typeof value !== 'object' || value === null) return 4;
+    const known = this.#known.get(value);
+    if (known !== undefined) return known;
+    const length = Object.entries(value).reduce((sum, [name, each]) => sum + name.length + 4 + this.of(each), 2);
+    this.#known.set(value, length);
+    return length;
+  }
+}
+
 const choices = ['anyOf', 'oneOf', 'allOf'] as const;
 const deepestChoice = 16;
-/** How many references of a schema are followed: choices that lead back to themselves would multiply at every step. */
+/** How many references of a schema are followed, and to how often its own text: choices that lead back to themselves would multiply at every step. */
 const mostReferences = 256;
+const mostTimes = 4;
 
-/** The whole schema that references lead into, and how many more of them are followed. */
+/** The whole schema that references lead into, and how many more of them are followed, to how much more text. */
 interface Root {
   readonly schema: Fields;
+  readonly lengths: Lengths;
   references: number;
+  text: number;
 }
 
 function isPlainObject(schema: Fields): boolean {
@@ -44,8 +62,10 @@ function resolved(schema: unknown, root: Root): Fields {
   if (!isObject(schema)) return {};
   const { $ref: reference, ...rest } = schema;
   if (typeof reference !== 'string' || root.references === 0) return rest;
+  const found = schemaAt(root.schema, reference);
   root.references -= 1;
-  return { ...resolved(schemaAt(root.schema, reference), root), ...rest };
+  root.text -= root.lengths.of(found);
+  return root.text < 0 ? rest : { ...resolved(found, root), ...rest };
 }
 
 function namesIn(value: unknown): string[] {
@@ -81,7 +101,8 @@ function membersOf(schema: Fields, root: Root, left = deepestChoice): Members {
 export function objectSchema(schema: unknown, lose: (reason: string) => void): Fields {
   if (!isObject(schema)) return { type: 'object', properties: {} };
   if (isPlainObject(schema)) return schema;
-  const root = { schema, references: mostReferences };
+  const lengths = new Lengths();
+  const root = { schema, lengths, references: mostReferences, text: mostTimes * lengths.of(schema) };
   const { anyOf, oneOf, allOf, ...whole } = resolved(schema, root);
   const choice = anyOf ?? oneOf ?? allOf;
   if (whole['type'] !== undefined && whole['type'] !== 'object') lose('the arguments of a tool are an object');

@@ -3,20 +3,23 @@
  * refuses one with siblings and one to anywhere but `$defs`. Where a schema refers to itself, what it refers to is named
  * there, and written out likewise.
  */
-import { schemaAt } from '../../shared/object-schema.ts';
+import { Lengths, schemaAt } from '../../shared/object-schema.ts';
 import { isObject, type Fields } from '../../shared/vendor-bag.ts';
 
 /** Keywords whose members are names, and those whose values are no schemas. */
 const maps: ReadonlySet<string> = new Set(['properties', 'patternProperties', 'dependentSchemas', '$defs', 'definitions']);
 const values: ReadonlySet<string> = new Set(['enum', 'const', 'default', 'examples', 'example', 'required']);
-/** A schema written out is not larger than this many objects; beyond it references stay. */
+/** A schema written out is not larger than this many objects, nor is more text than this written for its references; beyond it they stay. */
 const mostObjects = 5000;
+const mostText = 256 * 1024;
 /** Nor does it follow more references than this one out of another. */
 const deepest = 64;
 
 class Inlining {
   readonly #root: Fields;
+  readonly #lengths = new Lengths();
   #objects = 0;
+  #text = 0;
   /** What the schemas are called in `$defs` that references led to which stayed. */
   readonly #named = new Map<Fields, string>();
   readonly #names = new Set<string>();
@@ -38,7 +41,8 @@ class Inlining {
       this.dangling = true;
       return this.#members(rest, open);
     }
-    if (open.includes(found) || open.length > deepest || this.#objects > mostObjects) return { $ref: `#/$defs/${this.#nameOf(found, reference)}` };
+    this.#text += this.#lengths.of(found);
+    if (open.includes(found) || open.length > deepest || this.#objects > mostObjects || this.#text > mostText) return { $ref: `#/$defs/${this.#nameOf(found, reference)}` };
     const inlined = this.schema(found, [...open, found]);
     return isObject(inlined) && !('$ref' in inlined) ? { ...inlined, ...this.#members(rest, open) } : inlined;
   }

@@ -12,7 +12,7 @@ import { searchesOf } from './decode-tools.ts';
 import { checksSignatures } from './encoding.ts';
 import { typeOfUrl } from './media.ts';
 import { readSpelling, toldPath } from './spelling.ts';
-import { countWire, requestWire, type WireContent, type WirePart, type WireRequest, type WireTool } from './wire.ts';
+import { countWire, requestWire, type WireContent, type WirePart, type WireRequest } from './wire.ts';
 
 /** A call that came in this protocol; `instanceof` tells the upstream side that no foreign request was made to fit. */
 export class GenerateCall implements ClientCall {
@@ -50,8 +50,8 @@ export class GenerateCall implements ClientCall {
     this.preferences = preferencesOf(wire.provider);
     this.providerPaths = wire.provider === undefined ? [] : modelPath?.length === 2 ? [['provider'], ['generateContentRequest', 'provider']] : [['provider']];
     this.size = sizeOf(wire, text);
-    this.fees = wire.tools?.flatMap((tool, place) => searchesOf(tool).map((name): Fee => ({ name: 'webSearch', field: toldPath(`tools[${place}].${name}`, words), most: Infinity }))) ?? [];
-    this.modes = [...askedModes({ [toldPath('serviceTier', words)]: wire.serviceTier }), ...(wire.tools ?? []).flatMap((tool, place) => modesOf(tool, place, words))];
+    this.fees = feesOf(wire, words);
+    this.modes = [...askedModes({ [toldPath('serviceTier', words)]: wire.serviceTier }), ...toolModes(wire, words)];
     this.carriesState = holdsEnvelope(text);
     this.words = words;
     this.modelPath = modelPath;
@@ -72,9 +72,18 @@ export class GenerateCall implements ClientCall {
   }
 }
 
-/** What an answer is grounded in at a price for each call, which nobody has told; files of Google's keeping cost their tokens alone. */
-function modesOf(tool: WireTool, place: number, words: readonly string[]): Mode[] {
-  return (['googleMaps', 'retrieval'] as const).flatMap((name): Mode[] => (tool[name] ? [{ name, field: toldPath(`tools[${place}].${name}`, words), untold: true }] : []));
+/** Searches have no limit, however many tools ask for them: the first says where. */
+function feesOf({ tools }: WireRequest, words: readonly string[]): Fee[] {
+  const fields = tools?.flatMap((tool, place) => searchesOf(tool).map((name) => `tools[${place}].${name}`)) ?? [];
+  return fields.slice(0, 1).map((field) => ({ name: 'webSearch', field: toldPath(field, words), most: Infinity }));
+}
+
+/** What an answer is grounded in at a price for each call, which nobody has told, by the first tool that asks for it; files of Google's keeping cost their tokens alone. */
+function toolModes({ tools }: WireRequest, words: readonly string[]): Mode[] {
+  return (['googleMaps', 'retrieval'] as const).flatMap((name): Mode[] => {
+    const place = tools?.findIndex((tool) => tool[name]) ?? -1;
+    return place < 0 ? [] : [{ name, field: toldPath(`tools[${place}].${name}`, words), untold: true }];
+  });
 }
 
 /** Of each step only the first call is signed. */

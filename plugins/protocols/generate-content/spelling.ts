@@ -26,6 +26,10 @@ const lists: ReadonlySet<string> = new Set(['contents', 'parts', 'tools', 'funct
 
 type Path = readonly (string | number)[];
 
+/** What is read stands no deeper than this, and has no longer a name: below anything else a place would cost its whole length again with each field there. */
+const deepest = 16;
+const longestName = 64;
+
 /** The name in camelCase, where it is one of ours in snake_case. */
 function camel(name: string): string {
   if (!name.includes('_')) return name;
@@ -76,6 +80,7 @@ function read(value: unknown, path: Path, words: string[]): unknown {
       words.push(`snake:${JSON.stringify(place)}`);
     }
     if (typeof content !== 'object' || content === null || closed.has(field)) return [field, content];
+    if (field.length > longestName || path.length > deepest) return [field, content];
     if (!lists.has(field) || Array.isArray(content)) return [field, read(content, place, words)];
     words.push(`one:${JSON.stringify(place)}`);
     return [field, [read(content, [...place, 0], words)]];
@@ -119,8 +124,9 @@ export function spellingOf(words: readonly string[]): ((path: string) => string)
 /** A field's path as the client wrote it. */
 export function toldPath(path: string, words: readonly string[]): string {
   let told = path;
+  const inside = `snake:["${/^\w*/.exec(path)?.[0] ?? ''}"`;
   for (const word of words.toReversed()) {
-    if (!word.startsWith('snake:')) continue;
+    if (!word.startsWith(inside)) continue;
     const parts: unknown = JSON.parse(word.slice('snake:'.length));
     if (!isPath(parts)) continue;
     const place = fieldPath(parts);

@@ -1,0 +1,81 @@
+/** Bodies far under a megabyte that would grow to gigabytes, or to minutes, by what one field makes of all the others. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parseJson } from '../../core/json.ts';
+import { readSpelling } from '../../plugins/protocols/generate-content/spelling.ts';
+import { isObject } from '../support/json.ts';
+import { openHostileHouse, type Endpoint, type HostileHouse } from './inputs.ts';
+
+/** Milliseconds of this thread's own work; ten times what one takes. */
+const longest = 2000;
+
+let house: HostileHouse;
+beforeAll(async () => {
+  house = await openHostileHouse();
+});
+afterAll(() => house.close());
+
+async function workOf(path: string, words: Endpoint['words'], body: object): Promise<number> {
+  const began = process.threadCpuUsage();
+  expect(await house.faultOf({ endpoint: { path, words, body: {} }, body: JSON.stringify(body) })).toBeUndefined();
+  const { user, system } = process.threadCpuUsage(began);
+  return (user + system) / 1000;
+}
+
+function offering(model: string, schemas: readonly object[]): object {
+  const tools = schemas.map((parameters, index) => ({ type: 'function', function: { name: `f${index}`, parameters } }));
+  return { model: `house/${model}`, messages: [{ role: 'user', content: 'Hello!' }], tools };
+}
+
+function fields(count: number): object {
+  return Object.fromEntries(Array.from({ length: count }, (_, index) => [`a${index}`, 0]));
+}
+
+const contents = [{ role: 'user', parts: [{ text: 'Hello!' }] }];
+
+describe('a schema', () => {
+  it.each(['messages', 'responses'])('that chooses among itself is no longer than it is, for %s', async (model) => {
+    const itself = { type: 'object', anyOf: Array.from({ length: 256 }, () => ({ $ref: '#' })), properties: fields(30_000) };
+    expect(await workOf('/v1/chat/completions', 'openai', offering(model, [itself]))).toBeLessThan(longest);
+  });
+
+  it('that does is as short where there are hundreds', async () => {
+    const itself = { type: 'object', anyOf: Array.from({ length: 50 }, () => ({ $ref: '#' })) };
+    expect(await workOf('/v1/chat/completions', 'openai', offering('messages', Array.from({ length: 1200 }, () => itself)))).toBeLessThan(longest);
+  });
+
+  it.each([['words', { description: 'a'.repeat(300_000) }], ['values', { enum: Object.keys(fields(30_000)) }], ['fields', fields(20_000)]])('of many %s is not written out for each reference to it', async (_, long) => {
+    const schema = { type: 'object', $defs: { long }, properties: { one: { anyOf: Array.from({ length: 4000 }, () => ({ $ref: '#/$defs/long' })) } } };
+    expect(await workOf('/v1/chat/completions', 'openai', offering('generate-content', [schema]))).toBeLessThan(longest);
+  });
+});
+
+describe('a body in snake_case', () => {
+  it('may ask for searches as often as it likes', async () => {
+    const tools = Array.from({ length: 10_000 }, () => ({ google_search: {} }));
+    expect(await workOf('/beta/v1beta/models/house/generate-content:generateContent', 'google', { contents, tools })).toBeLessThan(longest);
+  });
+
+  const many = Array.from({ length: 2000 }, () => ({ mime_type: 'a' }));
+  it.each([
+    ['a long name', { ['a'.repeat(100_000)]: many }],
+    ['many names', JSON.parse(`${'{"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa":'.repeat(100)}${JSON.stringify(many)}${'}'.repeat(100)}`)],
+  ])('is not remembered by %s for each of its fields', (_, deep) => {
+    const { body, words } = readSpelling({ contents, ...(isObject(deep) ? deep : {}) });
+    expect(words.join('').length).toBeLessThan(10 * JSON.stringify(body).length);
+  });
+});
+
+describe('a list in which nothing is right', () => {
+  it.each([
+    ['chat-completions', '/v1/chat/completions', 'openai', 'tools'], ['messages', '/alpha/v1/messages', 'anthropic', 'messages'],
+    ['responses', '/v1/responses', 'openai', 'tools'], ['generate-content', '/beta/v1beta/models/house/messages:generateContent', 'google', 'contents'],
+  ] as const)('is refused at the first thing, by %s', async (_, path, words, field) => {
+    const body = { model: 'house/messages', max_tokens: 20, ...(path === '/v1/responses' ? { input: 'Hello!' } : { messages: [{ role: 'user', content: 'Hello!' }] }), [field]: Array.from({ length: 450_000 }, () => 0) };
+    expect(await workOf(path, words, body)).toBeLessThan(longest);
+  });
+
+  it.each([{}, []])('and of nothing is refused where it is long: %j', async (empty) => {
+    const parts = Array.from({ length: 300_000 }, () => empty);
+    expect(() => parseJson(Buffer.from(JSON.stringify({ contents: [{ parts }] })))).toThrow('fields');
+  });
+});
