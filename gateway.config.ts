@@ -94,7 +94,7 @@ export default defineConfig({
     health(),
     affinity(),
     // Who pays, and who watches.
-    balance({ topUps: TOLLGATE_TOP_UP_SECRET === undefined ? undefined : { secret: TOLLGATE_TOP_UP_SECRET } }),
+    balance({ topUps: TOLLGATE_TOP_UP_SECRET ? { secret: TOLLGATE_TOP_UP_SECRET } : undefined }),
     prometheus(),
     callLog(),
     calls(),

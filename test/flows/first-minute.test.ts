@@ -112,7 +112,7 @@ describe('variables that are set to nothing', () => {
   it('are not set: it listens on loopback, and keeps its data where it always does', async () => {
     const copy = emptyFolder();
     expect((await runVerb(['init'], {}, copy)).code).toBe(0);
-    const nothing = Object.fromEntries(['HOST', 'TOLLGATE_ADMIN_HOST', 'TOLLGATE_ADMIN_PORT', 'TOLLGATE_DATA', 'TOLLGATE_CONFIG', 'TOLLGATE_FIRST_BYTE_TIMEOUT', 'TOLLGATE_LOG'].map((name) => [name, '']));
+    const nothing = Object.fromEntries(['HOST', 'TOLLGATE_ADMIN_HOST', 'TOLLGATE_ADMIN_PORT', 'TOLLGATE_DATA', 'TOLLGATE_CONFIG', 'TOLLGATE_FIRST_BYTE_TIMEOUT', 'TOLLGATE_LOG', 'TOLLGATE_TOP_UP_SECRET'].map((name) => [name, '']));
     const gateway = await startProcess(nothing, copy);
     await gateway.stop('SIGTERM');
     expect(gateway.printed()).toContain(`is ready at ${gateway.url} `);
