@@ -140,7 +140,7 @@ export function createGateway(config: Config, logger: Logger): Gateway {
     const pluginLogger = logger.child({ plugin: plugin.name });
     const host: Host = {
       hooks: tappable(hooks, pluginLogger),
-      plugins, protocols, providers, keyrings, credentials, routes: routes.seenBy(plugin.name), familyOf: (route) => routes.familyOf(route), commands, readiness, guards, examinations, catalog, metrics, scrape, workers,
+      plugins, protocols, providers, keyrings, credentials, routes: routes.seenBy(plugin.name), familyOf: (route) => routes.ownerOf(route), commands: commands.seenBy(plugin.name), readiness: readiness.seenBy(plugin.name), guards, examinations, catalog, metrics, scrape, workers,
       running: core.calls,
       logger: pluginLogger,
       dataFolder: config.dataFolder,

@@ -15,7 +15,7 @@ import type { Hooks } from './hooks.ts';
 import { faultsOf } from './options.ts';
 import type { Protocol } from './protocol.ts';
 import type { Provider, ProviderOptions } from './provider.ts';
-import type { Registry } from './registry.ts';
+import type { Entries, Registry } from './registry.ts';
 
 /** A request to a plugin's own route. */
 export interface RouteRequest {
@@ -154,11 +154,11 @@ export interface Host {
   readonly providers: Registry<Provider>;
   readonly keyrings: Registry<Keyring>;
   readonly credentials: Registry<Credential>;
-  readonly routes: Pick<Registry<Route>, 'add' | 'find' | 'get' | 'all'>;
+  readonly routes: Entries<Route>;
   /** What a route is known as to those who authenticate its callers, as calls are by their protocol: the plugin that added it. */
   familyOf(route: Route): string;
-  readonly commands: Registry<Command>;
-  readonly readiness: Registry<Readiness>;
+  readonly commands: Entries<Command>;
+  readonly readiness: Entries<Readiness>;
   readonly guards: Registry<Guard>;
   /** What `tollgate doctor` is to look at. */
   readonly examinations: Registry<Examination>;

@@ -1,7 +1,7 @@
 /** What a plugin's route is passed of a request; its body is read by koa-body, as JSON, where its method has one. */
 import type { IncomingMessage } from 'node:http';
 import type { koaBody } from 'koa-body';
-import { wrongBody } from './bodies.ts';
+import { refuseCompressed, wrongBody } from './bodies.ts';
 import { GatewayError } from './errors.ts';
 import type { RouteRequest } from './plugin.ts';
 
@@ -38,6 +38,8 @@ export async function routeRequest(context: Context, params: Record<string, stri
 /** The JSON body of a plugin's own route. koa-body is loaded with the first one, since most gateways have none. */
 async function readBody(context: Context): Promise<Pick<RouteRequest, 'body' | 'text'>> {
   if (!context.request.length && context.get('transfer-encoding') === '') return { body: undefined, text: '' };
+  // koa-body would unpack it, and what was signed would be lost.
+  refuseCompressed(context.req);
   const { koaBody } = await import('koa-body');
   try {
     await koaBody({ json: true, urlencoded: false, text: false, multipart: false, jsonLimit: '1mb', includeUnparsed: true })(context, async () => undefined);

@@ -1,5 +1,5 @@
 /** The HTTP routes of all plugins, each with the plugin that added it: that is its family, as a call's is its protocol. */
-import { PluginError, reasonOf, type Host, type Route } from './plugin.ts';
+import { PluginError, reasonOf, type Route } from './plugin.ts';
 import type { Protocol } from './protocol.ts';
 import { Registry } from './registry.ts';
 
@@ -15,21 +15,14 @@ function faultOf({ method, path, access, handle, errors }: Route): string | unde
 }
 
 export class Routes extends Registry<Route> {
-  readonly #families = new WeakMap<Route, string>();
-
   constructor() {
     super('route');
   }
 
-  /** The routes as one plugin sees them: what it adds is of its family. */
-  seenBy(plugin: string): Host['routes'] {
-    const add = (route: Route): void => {
-      const fault = faultOf(route);
-      if (fault !== undefined) throw new Error(`route "${route.name}": ${fault}`);
-      this.add(route);
-      this.#families.set(route, plugin);
-    };
-    return { add, find: (name) => this.find(name), get: (name) => this.get(name), all: () => this.all() };
+  override add(route: Route): void {
+    const fault = faultOf(route);
+    if (fault !== undefined) throw new Error(`route "${route.name}": ${fault}`);
+    super.add(route);
   }
 
   /** Puts a route behind a door whose calls are taken first. Throws, naming its plugin, where nobody could reach it. */
@@ -40,11 +33,7 @@ export class Routes extends Registry<Route> {
       if (taken) throw new Error(`${method} ${path} is an address of the protocol "${taken.name}"`);
       register();
     } catch (error) {
-      throw new PluginError(this.familyOf(route), `route "${name}" cannot be reached: ${reasonOf(error)}`, error);
+      throw new PluginError(this.ownerOf(route), `route "${name}" cannot be reached: ${reasonOf(error)}`, error);
     }
-  }
-
-  familyOf(route: Route): string {
-    return this.#families.get(route) ?? route.name;
   }
 }

@@ -11,7 +11,7 @@ import { Cancellation } from './cancellation.ts';
 import { clientAddress } from './client-address.ts';
 import { refuseCompressed, wrongBody, type Share } from './bodies.ts';
 import { arriveBy } from './dispatch.ts';
-import { GatewayError, toGatewayError } from './errors.ts';
+import { GatewayError } from './errors.ts';
 import type { Received } from './exchange.ts';
 import type { Core } from './gateway.ts';
 import { parseJson, type ReadBody } from './json.ts';
@@ -19,8 +19,10 @@ import { closeListener, listen, urlOf, type Address } from './listener.ts';
 import { walk } from './pipeline.ts';
 import type { Route, RouteReply } from './plugin.ts';
 import type { ErrorReply, Match, Operation, Protocol } from './protocol.ts';
+import { faultsOf } from './readiness.ts';
 import { Reply } from './reply.ts';
 import { headersNaming, timeOrderedId } from './request-id.ts';
+import { replyOf } from './route-reply.ts';
 import { PageRequest, routeRequest, withBody } from './route-request.ts';
 import { isUpload, readUpload } from './uploads.ts';
 
@@ -232,39 +234,18 @@ function routesOf(core: Core, audience: Audience, pages: Pages): Router {
 
 async function sendRoute(core: Core, route: Route, context: Koa.Context, params: Record<string, string>): Promise<void> {
   const id = timeOrderedId();
-  let reply: RouteReply;
-  try {
-    reply = await answerRoute(core, route, context, params, id);
-  } catch (error) {
-    if (toGatewayError(error).code === 'internal') core.logger.error({ error, request: id, route: route.name }, 'a route failed');
-    reply = withWait(route.errors(error, id), toGatewayError(error));
-  }
-  const { status, headers, body } = reply;
+  const { status, headers, body } = await replyOf(core, route, id, () => answerRoute(core, route, context, params, id));
   const { res } = context;
   if (core.calls.draining) res.shouldKeepAlive = false;
   // Text that says what it is Koa would only look at again.
-  if (context.method === 'GET' && typeof body === 'string' && headers?.['content-type']) {
+  if (context.method === 'GET' && typeof body === 'string' && body !== '' && headers['content-type']) {
     context.respond = false;
     res.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body), ...headersNaming(id) }).end(body);
     return;
   }
   context.status = status;
   context.set({ ...headersNaming(id), ...headers });
-  context.body = sendable(body);
-}
-
-/** A route's body for Koa, which would make a 204 of none, whatever the status, and JSON of bytes that are no Buffer. */
-function sendable(body: unknown): unknown {
-  return body instanceof Uint8Array ? Buffer.from(body.buffer, body.byteOffset, body.byteLength) : (body ?? '');
-}
-
-/** What keeps the gateway from being given calls. */
-function faultsOf({ calls, readiness }: Core): string[] {
-  const told = [...readiness.all()].flatMap(({ name, fault }) => {
-    const wrong = fault();
-    return wrong === undefined ? [] : [`${name}: ${wrong}`];
-  });
-  return calls.draining ? ['it is stopping', ...told] : told;
+  context.body = body;
 }
 
 async function answerRoute(core: Core, route: Route, context: Koa.Context, params: Record<string, string>, id: string): Promise<RouteReply> {
@@ -273,15 +254,10 @@ async function answerRoute(core: Core, route: Route, context: Koa.Context, param
   return route.handle(new PageRequest(context, params));
 }
 
-/** When to come again, where that is known, beside what the route says of it. */
-function withWait(reply: RouteReply, { details: { retryAfter } }: GatewayError): RouteReply {
-  return retryAfter === undefined ? reply : { ...reply, headers: { 'retry-after': String(retryAfter), ...reply.headers } };
-}
-
 async function answerCaller(core: Core, route: Route, context: Koa.Context, params: Record<string, string>, id: string): Promise<RouteReply> {
   if (route.access === 'public') return route.handle(await routeRequest(context, params));
   // Nobody's body is read before it is known whose it is.
-  const principal = admitted(await core.hooks.authenticate.promise(new Arrival(core, context, core.routes.familyOf(route), 'generate', id)), route.access);
+  const principal = admitted(await core.hooks.authenticate.promise(new Arrival(core, context, core.routes.ownerOf(route), 'generate', id)), route.access);
   return route.handle(await routeRequest(context, params), principal);
 }
 

@@ -9,6 +9,7 @@ import type { AsyncTap, ConditionalTapPlace, CoreHooks, Hooks, TapPlace } from '
 import { isGatewayError } from './errors.ts';
 import { within } from './patience.ts';
 import { namingPlugin, PluginError, reasonOf } from './plugin.ts';
+import { headersFault, isStatus } from './sendable.ts';
 
 const always = (): boolean => true;
 const conditions = new WeakMap<object, (exchange: Routed) => boolean>();
@@ -32,12 +33,23 @@ function optional(suits: (fields: Fields) => boolean): (value: unknown) => boole
   return (value) => value === undefined || (hasFields(value) && suits(value));
 }
 
+function isLimit(value: unknown): boolean {
+  return value === undefined || (typeof value === 'number' && Number.isSafeInteger(value) && value > 0);
+}
+
+function canBeSent(headers: unknown): boolean {
+  return hasFields(headers) && headersFault(headers) === undefined;
+}
+
 /** What a tap has to answer, as far as it is seen at a glance: another plugin, or core, would fail at it, and be taken for the culprit. */
 const answers: Readonly<Record<string, { readonly what: string; suits(value: unknown): boolean }>> = {
   authenticate: { what: 'a principal, with kind, account and key, or undefined', suits: optional(({ kind, account, key }) => (kind === 'user' || kind === 'operator') && typeof account === 'string' && typeof key === 'string') },
-  replay: { what: 'a stored reply, with status, headers and body, or undefined', suits: optional(({ status, headers, body }) => typeof status === 'number' && hasFields(headers) && (hasFields(body) || typeof body === 'string')) },
+  replay: { what: 'a stored reply, with status, headers and body, or undefined', suits: optional(({ status, headers, body }) => isStatus(status) && hasFields(headers) && (hasFields(body) || typeof body === 'string') && canBeSent(headers)) },
   route: { what: 'an array of targets', suits: Array.isArray },
-  authorize: { what: 'a grant, with its targets', suits: (value) => hasFields(value) && Array.isArray(value['targets']) },
+  authorize: {
+    what: 'a grant, with its targets, and, where it has them, an outputLimit of one or more whole tokens and headers that can be sent',
+    suits: (value) => hasFields(value) && Array.isArray(value['targets']) && isLimit(value['outputLimit']) && canBeSent(value['headers'] ?? {}),
+  },
   transformRequest: { what: 'a request, with its turns', suits: (value) => hasFields(value) && Array.isArray(value['turns']) },
   dispatch: { what: 'a response, with status, headers and an iterable body, or undefined', suits: optional(({ status, headers, body }) => typeof status === 'number' && hasFields(headers) && hasFields(body)) },
   transformStream: { what: 'an iterable of events', suits: (value) => hasFields(value) && Symbol.asyncIterator in value },

@@ -143,6 +143,17 @@ describe('a tap that is wrong', () => {
     expect(await failure(hook ?? '', way ?? '', refuse)).toBe(refusal);
   });
 
+  it.each([
+    ['authorize', { targets: [], outputLimit: 12.5 }],
+    ['authorize', { targets: [], outputLimit: 0 }],
+    ['authorize', { targets: [], headers: { 'a b': 'c' } }],
+    ['authorize', { targets: [], headers: { a: 'b\r\nc: d' } }],
+    ['replay', { status: 99, headers: {}, body: '' }],
+    ['replay', { status: 200, headers: { 'a b': 'c' }, body: '' }],
+  ])('on %s is named where its answer could not be sent: %j', async (hook, answer) => {
+    expect(await failure(hook, 'tap', () => answer)).toMatchObject({ plugin: 'mine' });
+  });
+
   it('on dispatch lets what became of a connection be told by its code', async () => {
     const broken = Object.assign(new Error('reset'), { code: 'ECONNRESET' });
     const breaks = (): never => {

@@ -81,11 +81,12 @@ describe('the id of a request', () => {
     expect(linesOf(id)).toMatchObject([{ request: id, route: 'faulty', msg: 'a route failed', error: { message: 'the mill stands still' } }]);
   });
 
-  it('finds the line of what failed outside of everything, of which the client learns nothing', async () => {
+  it('finds both lines of a route that fails at telling so as well, of which the client learns nothing', async () => {
     const response = await fetch(`${house.gateway.url}/worse`);
     const id = response.headers.get('x-request-id');
     expect(await response.text()).not.toContain('miller');
-    expect(linesOf(id)).toMatchObject([{ request: id, method: 'GET', path: '/worse', error: { message: 'so does the miller' } }]);
+    const about = { request: id, method: 'GET', path: '/worse', plugin: 'faulty' };
+    expect(linesOf(id)).toMatchObject([{ ...about, error: { message: 'the mill stands still' } }, { ...about, error: { message: 'so does the miller' } }]);
   });
 
   it("finds a call's own line, those of its plugins, and that of a tap that failed", async () => {

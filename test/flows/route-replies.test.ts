@@ -1,4 +1,5 @@
 /** What a plugin's own route answers is what its caller is sent: that status, and those bytes. */
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { definePlugin, isGatewayError, type RouteReply } from '../../core/index.ts';
@@ -32,9 +33,45 @@ const answering = definePlugin({
   },
 });
 
+/** What a plugin in plain JavaScript may answer, past the types. */
+function untyped(value: unknown): never {
+  return value as never;
+}
+
+const unsendable: readonly (readonly [name: string, reply: unknown, told: string])[] = [
+  ['nothing', undefined, 'nothing'],
+  ['a status that is none', { status: 99, body: '' }, 'the status 99'],
+  ['no status', { body: 'a' }, 'the status undefined'],
+  ['a number no JSON has', { status: 200, body: { nano: 1n } }, 'BigInt'],
+  ['a function', { status: 200, body: () => 'a' }, 'a body that is no JSON: a function'],
+  ['a name no header has', { status: 200, headers: { 'a b': 'c' }, body: 'a' }, '"a b"'],
+  ['a header of two lines', { status: 200, headers: { a: 'b\r\nset-cookie: c' }, body: 'a' }, '"a"'],
+];
+
+const careless = definePlugin({
+  name: 'careless',
+  options: z.strictObject({}),
+  apply({ routes, readiness }) {
+    for (const [index, [name, reply]] of unsendable.entries()) {
+      for (const method of ['GET', 'POST'] as const) {
+        routes.add({ name: `${method} ${name}`, method, path: `/unsendable/${index}`, access: 'public', errors: () => ({ status: 500, body: 'in its own words' }), handle: async () => untyped(reply) });
+        routes.add({ name: `${method} ${name} of an error`, method, path: `/wordless/${index}`, access: 'public', errors: () => untyped(reply), handle: async () => Promise.reject(new Error('out of luck')) });
+      }
+    }
+    readiness.add({ name: 'well', fault: () => undefined });
+    readiness.add({
+      name: 'mill',
+      fault() {
+        throw new TypeError('the wheel is stuck');
+      },
+    });
+    readiness.add({ name: 'late', fault: () => untyped(Promise.reject(new Error('too late'))) });
+  },
+});
+
 let gateway: TestGateway;
 beforeAll(async () => {
-  gateway = await startGateway({ plugins: [answering()] });
+  gateway = await startGateway({ plugins: [answering(), careless()] });
 });
 afterAll(() => gateway.close());
 
@@ -47,6 +84,38 @@ describe('a route that answers', () => {
   });
 });
 
+describe('a route that answers what cannot be sent', () => {
+  /** The lines of the log about one request. */
+  const linesOf = (id: string | null): string[] => gateway.log.filter((line) => id !== null && line.includes(id));
+
+  it.each(unsendable.map(([name, , told], index) => ({ name, told, index })))('is named in the log, and its callers are told in its words: $name', async ({ told, index }) => {
+    for (const method of ['GET', 'POST']) {
+      const response = await fetch(`${gateway.url}/unsendable/${index}`, { method });
+      expect([response.status, await response.text()]).toEqual([500, 'in its own words']);
+      const [line = ''] = linesOf(response.headers.get('x-request-id'));
+      expect(JSON.parse(line)).toMatchObject({ plugin: 'careless', error: { message: expect.stringContaining(told) } });
+    }
+  });
+
+  it.each(unsendable.map(([name, , told], index) => ({ name, told, index })))('has our words where it is asked for its own: $name', async ({ told, index }) => {
+    for (const method of ['GET', 'POST']) {
+      const response = await fetch(`${gateway.url}/wordless/${index}`, { method });
+      expect([response.status, await response.json()]).toMatchObject([500, { error: { code: 'internal' } }]);
+      const lines = linesOf(response.headers.get('x-request-id')).map((line): unknown => JSON.parse(line));
+      expect(lines).toMatchObject([{ error: { message: 'out of luck' } }, { plugin: 'careless', error: { message: expect.stringContaining(told) } }]);
+    }
+  });
+});
+
+describe('a readiness check that fails', () => {
+  it('is a fault, told with its plugin, beside those of the others', async () => {
+    const response = await fetch(`${gateway.url}/readyz`);
+    expect([response.status, await response.json()]).toMatchObject([503, {
+      faults: [expect.stringMatching(/^mill: the check itself failed, of the plugin "careless": .*wheel/), expect.stringMatching(/^late: .* plugin "careless": .* a promise$/)],
+    }]);
+  });
+});
+
 describe('a body for a route', () => {
   const post = (body: string | ReadableStream): Promise<Response> => fetch(`${gateway.url}/length`, { method: 'POST', headers: { 'content-type': 'application/json' }, body, duplex: 'half' });
   const padded = (length: number): string => '{"a":1}'.padEnd(length);
@@ -56,6 +125,11 @@ describe('a body for a route', () => {
     expect(await (await post(made(1_048_576))).text()).toBe('1048576');
     const refused = await post(made(1_048_577));
     expect([refused.status, await refused.text()]).toEqual([413, expect.stringContaining('1 MB')]);
+  });
+
+  it('that is compressed is refused, saying so', async () => {
+    const refused = await fetch(`${gateway.url}/length`, { method: 'POST', headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' }, body: gzipSync('{"a":1}') });
+    expect([refused.status, await refused.text()]).toEqual([415, expect.stringContaining('The body is sent as "gzip"; send it uncompressed.')]);
   });
 
   it('that is no JSON is told to be none', async () => {
