@@ -7,12 +7,13 @@ import { flushCompileCache } from 'node:module';
 import { setFlagsFromString } from 'node:v8';
 import type { Command as Program } from 'commander';
 import { banner, isFirstStart } from './banner.ts';
+import { ownVerbs, verbOf } from './commands.ts';
 import { ConfigError, configFile, loadConfig, type Config } from './config.ts';
 import { connectionFault } from './descriptors.ts';
 import { createGateway, type Gateway } from './gateway.ts';
 import { allWritten, createLogger } from './log.ts';
 import { releaseSoon } from './memory.ts';
-import { PluginError, type Command } from './plugin.ts';
+import { namingPlugin, PluginError, type Command } from './plugin.ts';
 import { serve } from './service.ts';
 import { shortcomingsOf } from './shortcomings.ts';
 import { isFirstWorker, superviseWorkers, tellReady } from './workers.ts';
@@ -121,14 +122,11 @@ async function tellConfig(options: { json?: boolean }): Promise<void> {
 
 /** Adds a plugin's verb, `keys create`, as a command below the command of its first words. */
 function addVerb(program: Program, command: Command, gateway: Gateway): void {
-  const words = command.name.split(' ');
-  const own = words.findIndex((word) => /^[<[]/.test(word));
-  const verbs = own < 0 ? words : words.slice(0, own);
-  const parameters = own < 0 ? [] : words.slice(own);
-  const last = verbs.pop() ?? command.name;
-  let parent = program;
-  for (const verb of verbs) parent = parent.commands.find((known) => known.name() === verb) ?? parent.command(verb);
-  const leaf = parent.command([last, ...parameters].join(' ')).description(command.description).option('--json', 'print one JSON object');
+  const { words, parameters } = verbOf(command);
+  let leaf = program;
+  for (const word of words) leaf = leaf.commands.find((known) => known.name() === word) ?? leaf.command(word);
+  for (const parameter of parameters) leaf.argument(parameter);
+  leaf.description(command.description).option('--json', 'print one JSON object');
   for (const { flags, description } of command.options ?? []) leaf.option(flags, description);
   leaf.action(async () => {
     const { json, ...options } = leaf.opts<Record<string, string | boolean | undefined>>();
@@ -138,7 +136,7 @@ function addVerb(program: Program, command: Command, gateway: Gateway): void {
       print(json ? JSON.stringify(result.json) : result.text);
       if (result.failed) process.exitCode = 1;
     } catch (error) {
-      process.stderr.write(`tollgate ${[...verbs, last].join(' ')}: ${printable(error instanceof Error ? error.message : String(error))}\n`);
+      process.stderr.write(`tollgate ${words.join(' ')}: ${printable(error instanceof Error ? error.message : String(error))}\n`);
       process.exitCode = 1;
     } finally {
       await gateway.close();
@@ -146,18 +144,22 @@ function addVerb(program: Program, command: Command, gateway: Gateway): void {
   });
 }
 
-/** Verbs that are no plugin's. */
-const ownVerbs = new Set(['start', 'check', 'doctor', 'init']);
-
 /** The verbs of the plugins are known only once the configuration is read; help has to work without one. */
 async function addPluginVerbs(program: Program, wanted: string | undefined): Promise<void> {
   if (wanted !== undefined && ownVerbs.has(wanted)) return;
   try {
     const gateway = createGateway(await loadConfig(configFile()), logger);
-    for (const command of gateway.commands.all()) addVerb(program, command, gateway);
+    for (const command of gateway.commands.all()) {
+      try {
+        addVerb(program, command, gateway);
+      } catch (error) {
+        throw namingPlugin(gateway.commands.ownerOf(command), error);
+      }
+    }
     for (const verb of program.commands) if (verb.description() === '') verb.description(verb.commands.map((each) => each.name()).join(', '));
   } catch (error) {
-    if (wanted !== undefined && !wanted.startsWith('-')) throw error;
+    if (wanted !== undefined && wanted !== 'help' && !wanted.startsWith('-')) throw error;
+    program.addHelpText('after', `\nThe other verbs are the plugins', which could not be read: ${printable(faultText(error))}`);
   }
 }
 
@@ -181,7 +183,7 @@ async function main(): Promise<void> {
   // A plain start has no options: commander, which reads them, would stay in memory for nothing.
   if (process.argv.slice(2).join(' ') === 'start') return start();
   const { Command: Program } = await import('commander');
-  const program = new Program('tollgate').description('A gateway in front of generative models.');
+  const program = new Program('tollgate').description('A gateway in front of generative models.').enablePositionalOptions();
   program.command('start').description('serve').action(start);
   program.command('check').description('read the configuration and say what is in it').option('--json', 'print one JSON object').action(check);
   program.command('doctor').description('look whether machine, ledger and vendors are fit to serve; exits with 1 where they are not').option('--json', 'print one JSON object').action(doctor);

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { Bodies } from './bodies.ts';
 import { Calls } from './calls.ts';
 import { Catalog } from './catalog.ts';
+import { Commands } from './commands.ts';
 import { ConfigError, type Config } from './config.ts';
 import { watchListing } from './discovery.ts';
 import { createDispatcher } from './dispatch.ts';
@@ -101,7 +102,7 @@ export function createGateway(config: Config, logger: Logger): Gateway {
   const keyrings = new Registry<Keyring>('keyring');
   const credentials = new Registry<Credential>('credential');
   const routes = new Routes();
-  const commands = new Registry<Command>('command');
+  const commands = new Commands();
   const readiness = new Registry<Readiness>('readiness check');
   const guards = new Registry<Guard>('guard');
   const catalog = new Catalog();

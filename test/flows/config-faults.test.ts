@@ -46,6 +46,9 @@ function expectTold({ code, errors }: Finished, told: RegExp | string, file?: st
   if (file !== undefined) expect(errors).toContain(`tollgate: ${file}: `);
 }
 
+const verb = (name: string, rest = ''): string => `commands.add({ name: '${name}', description: '', run: async () => ({ json: 1, text: '' }) ${rest} });`;
+const verbs = (...added: readonly string[]): string => by('mine', `apply({ commands }) { ${added.join(' ')} }`);
+
 const faults: readonly (readonly [what: string, plugins: readonly string[], told: string | RegExp, environment?: string])[] = [
   ['a misspelt option', ['demo({ pase: 3 })'], 'plugin "demo": unknown option "pase"; it has "pace"'],
   ['a wrong kind deep inside', ["rateLimits({ perKey: { requests: '60' } })"], /plugin "rate-limits": option "perKey.requests": .*number.*string/],
@@ -74,6 +77,10 @@ const faults: readonly (readonly [what: string, plugins: readonly string[], told
   ['a path that no route can have', [...usual, route("path: '/r/{x'")], /plugin "mine": route "r" cannot be reached: .*\{x/],
   ['a route where a protocol is', [...usual, route("path: '/v1/chat/completions', method: 'POST'")], 'plugin "mine": route "r" cannot be reached: POST /v1/chat/completions is an address of the protocol "chat-completions"'],
   ['a route for nobody', [...usual, route("path: '/r', access: 'users'")], 'plugin "mine": route "r": "access" has to be one of public, user, operator'],
+  ["a verb called like one of the gateway's own", [...usual, verbs(verb('start <slowly>'))], 'plugin "mine": command "start <slowly>": "start" is a verb of the gateway itself'],
+  ['a verb that is there', [...usual, verbs(verb('keys create <account>'))], 'plugin "mine": command "keys create <account>": the verb "keys create" is there already, of the plugin "balance"'],
+  ['a verb twice', [...usual, verbs(verb('mill'), verb('mill [wheel]'))], 'plugin "mine": command "mill [wheel]": the verb "mill" is there already, of the plugin "mine"'],
+  ['an option that all verbs have', [...usual, verbs(verb('mill', ", options: [{ flags: '--json <file>', description: '' }]"))], 'plugin "mine": command "mill": the option "--json <file>" is there for every verb'],
   ['a transform that does not say when', [...usual, by('mine', "apply: ({ hooks }) => hooks.transformRequest.tapPromise('mine', async (request) => request)")], 'plugin "mine": a tap on "transformRequest" has to say when it applies'],
   ['a model that nobody checked', [...usual, by('mine', "apply: ({ catalog }) => catalog.offer({ name: 'mine' }, [{ id: 'mine/one' }])")], 'plugin "mine": provider "mine" offers the model "mine/one" unchecked: pass checkModel(…) of it'],
   ['a plugin without a name', [...usual, by('', 'apply() {}')], 'option "plugins.4": has to be a plugin, with a name'],
@@ -157,5 +164,26 @@ describe('a start', () => {
     expectTold(await start(write(usual), { PORT: port }), `address already in use 127.0.0.1:${port}: set PORT to another one`);
     taken.close();
     expectTold(await start('gateway.config.ts', { HOST: 'nowhere.invalid' }), /nowhere\.invalid: set HOST to an address of this machine/);
+  });
+});
+
+describe('a verb of a plugin', () => {
+  it('may be the beginning of another, in either order', async () => {
+    const file = write([...usual, verbs(verb('mill wheel'), verb('mill <corn>'))]);
+    const run = (...words: string[]): Promise<Finished> => runVerb([...words, '--json'], { TOLLGATE_CONFIG: file, PORT: '0', TOLLGATE_DATA: folder });
+    expect(await Promise.all([run('mill', 'wheel'), run('mill', 'rye')])).toMatchObject([{ code: 0, output: '1\n' }, { code: 0, output: '1\n' }]);
+  });
+
+  it('whose options cannot be read is told with its plugin', async () => {
+    const file = write([...usual, verbs(verb('mill', ", options: [{ flags: 'wheel', description: '' }]"))]);
+    expectTold(await runVerb(['mill'], { TOLLGATE_CONFIG: file, PORT: '0', TOLLGATE_DATA: folder }), /^tollgate: plugin "mine": .*'wheel'/);
+  });
+});
+
+describe('help', () => {
+  it.each(['--help', 'help'])('has the verbs that there are without a configuration, and says why there are no more: %s', async (word) => {
+    const file = write(['demo({ pase: 3 })']);
+    const { code, output } = await runVerb([word], { TOLLGATE_CONFIG: file, PORT: '0', TOLLGATE_DATA: folder });
+    expect([code, output]).toEqual([0, expect.stringMatching(/doctor[^]*The other verbs are the plugins', which could not be read: .*plugin "demo": unknown option "pase"/)]);
   });
 });
