@@ -14,9 +14,9 @@ import { createGateway, type Gateway } from './gateway.ts';
 import { allWritten, createLogger } from './log.ts';
 import { releaseSoon } from './memory.ts';
 import { namingPlugin, PluginError, type Command } from './plugin.ts';
-import { serve } from './service.ts';
+import { serve, type Service } from './service.ts';
 import { shortcomingsOf } from './shortcomings.ts';
-import { isFirstWorker, superviseWorkers, tellReady } from './workers.ts';
+import { EarlyEnd, isFirstWorker, superviseWorkers, tellReady } from './workers.ts';
 
 const logger = createLogger();
 
@@ -45,16 +45,17 @@ function warningsOf({ server }: Config): string[] {
 
 async function start(): Promise<void> {
   const began = performance.now();
+  // Heard from the start, since it would end a process that does not listen for it.
+  const { promise: served, resolve: serves } = Promise.withResolvers<Service>();
+  process.on('SIGHUP', () => void served.then(({ reload }) => reload()));
   // Node keeps what it read of its cache until it is written back: 3 MB that serve again for what the configuration imports.
   flushCompileCache();
   const config = await loadConfig(configFile());
   const { workers } = config.server;
   if (workers > 1 && cluster.isPrimary) return superviseWorkers(workers, config.plugins);
   const first = isFirstStart(config);
-  const serving = serve(config, logger);
-  // Heard from the start, since it would end a process that does not listen for it.
-  process.on('SIGHUP', () => void serving.then(({ reload }) => reload(), () => undefined));
-  const service = await serving;
+  const service = await serve(config, logger);
+  serves(service);
   const speaks = cluster.isPrimary || isFirstWorker();
   let stopping = false;
   const stop = async (): Promise<void> => {
@@ -171,11 +172,14 @@ const addressRemedies = new Map([
   ['EACCES', 'set PORT to one from 1024 on'],
 ]);
 
+/** What listening fails at; a worker's begins with `bind`. */
+const listenCalls = new Set<unknown>(['listen', 'bind', 'getaddrinfo']);
+
 /** One line where it is known what is wrong; the way there where it is not. */
 function faultText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  if (error instanceof ConfigError || error instanceof PluginError) return error.message;
-  const remedy = 'syscall' in error && (error.syscall === 'listen' || error.syscall === 'getaddrinfo') && 'code' in error ? addressRemedies.get(String(error.code)) : undefined;
+  if (error instanceof ConfigError || error instanceof PluginError || error instanceof EarlyEnd) return error.message;
+  const remedy = 'syscall' in error && listenCalls.has(error.syscall) && 'code' in error ? addressRemedies.get(String(error.code)) : undefined;
   return remedy === undefined ? (error.stack ?? error.message) : `${error.message}: ${remedy}`;
 }
 

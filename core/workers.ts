@@ -27,14 +27,34 @@ export function isFirstWorker(): boolean {
   return process.env['TOLLGATE_WORKER'] === '1';
 }
 
+/** A worker ended before it served. One that was not ended by a signal has said itself why. */
+export class EarlyEnd extends Error {
+  readonly signal: string | null;
+
+  constructor(number: number, code: number | null, signal: string | null) {
+    super(`worker ${number} was ended by ${signal ?? `code ${code}`} before it was ready`);
+    this.signal = signal;
+  }
+}
+
+/** The workers there are, each with when it hears signals: earlier, one that asks for the configuration to be read again would end it. */
+const hearing = new WeakMap<Worker, Promise<Worker>>();
+
 function startWorker(number: number): Promise<Worker> {
   const worker = cluster.fork({ TOLLGATE_WORKER: String(number) });
-  return new Promise((resolve, reject) => {
+  const started = new Promise<Worker>((resolve, reject) => {
     worker.on('message', (message) => message === ready && resolve(worker));
     // Also a message that cannot reach a worker that is ending: the error would have no other listener.
     worker.on('error', reject);
-    worker.once('exit', (code) => reject(new Error(`worker ${number} ended with ${code} before it was ready`)));
+    worker.once('exit', (code, signal) => reject(new EarlyEnd(number, code, signal)));
   });
+  hearing.set(worker, started);
+  return started;
+}
+
+/** Has a worker read the configuration again, as soon as it has read it for the first time. */
+function reload(worker: Worker): void {
+  hearing.get(worker)?.then(() => worker.process.kill('SIGHUP'), () => undefined);
 }
 
 /** The figures of all. One that dies while it is asked never answers: then the others are asked again, without it. */
@@ -68,7 +88,10 @@ export async function superviseWorkers(count: number, plugins: readonly Plugin[]
   for (const plugin of plugins) plugin.supervise?.(supervisor);
   const pass = (signal: NodeJS.Signals) => (): void => {
     stopping ||= signal !== 'SIGHUP';
-    for (const worker of Object.values(cluster.workers ?? {})) worker?.process.kill(signal === 'SIGINT' ? 'SIGTERM' : signal);
+    for (const worker of Object.values(cluster.workers ?? {})) {
+      if (worker && signal === 'SIGHUP') reload(worker);
+      else worker?.process.kill('SIGTERM');
+    }
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, pass(signal));
   const keep = async (number: number): Promise<void> => {
@@ -86,6 +109,12 @@ export async function superviseWorkers(count: number, plugins: readonly Plugin[]
     // One that could not start either is tried again, for as long as the others serve.
     await keep(number).catch(() => again(number));
   };
-  await keep(1);
+  try {
+    await keep(1);
+  } catch (error) {
+    if (stopping) process.exit();
+    if (error instanceof EarlyEnd && error.signal === null) process.exit(1);
+    throw error;
+  }
   await Promise.all(Array.from({ length: count - 1 }, (_, index) => keep(index + 2).catch(() => again(index + 2))));
 }
