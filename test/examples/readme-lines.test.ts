@@ -26,7 +26,7 @@ async function paste(words: string): Promise<string> {
   expect(found).toHaveLength(1);
   const port = Number(new URL(gateway.url).port);
   const lines = (found[0] ?? '').replaceAll('127.0.0.1:8787', `127.0.0.1:${port}`).replaceAll('127.0.0.1:8788', `127.0.0.1:${port + 1}`)
-    .replaceAll('npm run --silent tollgate --', `node ${join(root, 'core/cli.js')}`).replace(/^export KEY=.*$/m, '');
+    .replaceAll('npm run --silent tollgate --', `node ${join(root, 'core/cli.js')}`).replaceAll('npx node', 'node').replace(/^export KEY=.*$/m, '');
   const { HOME = '', PATH = '' } = process.env;
   const KEY = /export KEY=(\S+)/.exec(gateway.printed())?.[1] ?? '';
   const environment = { HOME, KEY, PATH: `${dirname(process.execPath)}:${PATH}`, TOLLGATE_CONFIG: join(root, 'gateway.config.ts'), PORT: String(port), ...settings };
@@ -49,4 +49,19 @@ it.each<[string, string, readonly RegExp[]]>([
 it('a picture is made, and changed', { timeout: 60_000 }, async () => {
   await paste('lighthouse.png');
   for (const file of ['lighthouse.png', 'night.png']) expect(readFileSync(join(folder, file)).subarray(1, 4).toString()).toBe('PNG');
+});
+
+// The last one, since the gateway is stopped.
+it('a ledger is backed up while it is in use, and put back', { timeout: 60_000 }, async () => {
+  const creditOf = async (): Promise<unknown> => {
+    const { stdout } = await promisify(execFile)(process.execPath, [join(root, 'core/cli.js'), 'balance', 'default', '--json'], { cwd: root, env: { PATH: process.env['PATH'], ...settings } });
+    return JSON.parse(stdout);
+  };
+  const before = await creditOf();
+  await paste('VACUUM INTO');
+  await promisify(execFile)(process.execPath, [join(root, 'core/cli.js'), 'credit', 'add', 'default', '7'], { cwd: root, env: { PATH: process.env['PATH'], ...settings } });
+  expect(await creditOf()).not.toEqual(before);
+  await gateway.stop('SIGTERM');
+  expect(await paste('cp ledger-backup.db')).toContain('The books are sound');
+  expect(await creditOf()).toEqual(before);
 });
