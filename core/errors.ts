@@ -64,6 +64,8 @@ export class GatewayError extends Error {
   readonly [brand] = true;
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
+    // Told where it is made: whoever puts it into a client's words would be taken for the culprit.
+    if (!Object.hasOwn(errorTable, code)) throw new TypeError(`there is no error code "${code}"; there are: ${Object.keys(errorTable).join(', ')}`);
     super(message.length > longestMessage ? `${message.slice(0, longestMessage)}…` : message, { cause: details.cause });
     this.name = 'GatewayError';
     this.code = code;

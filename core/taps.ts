@@ -65,7 +65,11 @@ function required<Value>(value: Value, hook: string, tap: string): Value {
 /** What a tap throws by a slip is told with its name; what it refuses goes on as it is, and so does what a transport met. */
 function named(error: unknown, hook: string, tap: string): unknown {
   const isSlip = error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError;
-  if (isGatewayError(error) || (hook === 'dispatch' && (!isSlip || 'code' in error))) return error;
+  if (isGatewayError(error)) {
+    const fault = headersFault(error.details.headers ?? {});
+    return fault === undefined ? error : new PluginError(tap, `its tap on "${hook}" refused with headers that cannot be sent: ${fault}`, error);
+  }
+  if (hook === 'dispatch' && (!isSlip || 'code' in error)) return error;
   return error instanceof PluginError ? error : new PluginError(tap, `its tap on "${hook}" failed: ${reasonOf(error)}`, error);
 }
 

@@ -154,6 +154,20 @@ describe('a tap that is wrong', () => {
     expect(await failure(hook, 'tap', () => answer)).toMatchObject({ plugin: 'mine' });
   });
 
+  it.each(ways)('on %s is named, by %s, where what it refuses with could not be sent', async (hook, way) => {
+    const refuseWith = (code: string, headers: Record<string, string>) => (): never => {
+      throw new GatewayError(untyped(code), 'Not on a Sunday.', { headers });
+    };
+    expect(await failure(hook ?? '', way ?? '', refuseWith('forbidden', { 'a b': 'c' }))).toMatchObject({ plugin: 'mine', message: expect.stringContaining('"a b"') });
+  });
+
+  it.each(ways.filter(([hook]) => hook !== 'dispatch'))('on %s is named, by %s, where it refuses with a code that is none', async (hook, way) => {
+    const refuse = (): never => {
+      throw new GatewayError(untyped('sunday'), 'Not on a Sunday.');
+    };
+    expect(await failure(hook ?? '', way ?? '', refuse)).toMatchObject({ plugin: 'mine', message: expect.stringContaining('there is no error code "sunday"; there are: invalid_request') });
+  });
+
   it('on dispatch lets what became of a connection be told by its code', async () => {
     const broken = Object.assign(new Error('reset'), { code: 'ECONNRESET' });
     const breaks = (): never => {
