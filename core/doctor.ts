@@ -53,6 +53,15 @@ async function syncTimes(file: string): Promise<number[]> {
   }
 }
 
+/** What to do about a folder that cannot be written, where it is no matter of rights. */
+const diskRemedies = new Map([
+  ['ENOSPC', 'make room on its disk'],
+  ['EDQUOT', 'make room, or raise the quota of the user who runs the gateway'],
+  ['EROFS', 'mount its disk so that it can be written'],
+  ['ENOTDIR', 'a file is where the folder should be: move it'],
+  ['EEXIST', 'a file is where the folder should be: move it'],
+]);
+
 async function examineDisk(folder: string): Promise<Finding> {
   const subject = 'disk';
   try {
@@ -63,7 +72,9 @@ async function examineDisk(folder: string): Promise<Finding> {
     return { subject, state: median > uselessSync ? 'fault' : 'note', told, remedy: 'each call waits for that twice: put dataFolder (TOLLGATE_DATA) on a local disk' };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    return { subject, state: 'fault', told: `${folder} cannot be written: ${reason}`, remedy: 'give the folder to the user who runs the gateway, or set TOLLGATE_DATA to another' };
+    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    const remedy = diskRemedies.get(code) ?? 'give the folder to the user who runs the gateway';
+    return { subject, state: 'fault', told: `${folder} cannot be written: ${reason}`, remedy: `${remedy}, or set TOLLGATE_DATA to another` };
   }
 }
 
