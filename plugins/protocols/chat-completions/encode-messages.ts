@@ -10,6 +10,7 @@ import { overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { madePicture } from './decode-messages.ts';
 import { cacheMark, encodeParts, joinParts, type Encoding } from './encode-parts.ts';
+import { refuses } from './fields.ts';
 import { isForeign, messageMark, ownMark } from './foreign-marks.ts';
 import { writeUrl } from './media.ts';
 import { wrapInput } from '../../shared/custom-tools.ts';
@@ -26,7 +27,9 @@ interface Placed<Kind extends Block = Block> {
   readonly path: string;
 }
 
-export function encodeMessages(asked: readonly Turn[], encoding: Encoding): Fields[] {
+export function encodeMessages(spoken: readonly Turn[], encoding: Encoding): Fields[] {
+  const { capabilities } = encoding.model;
+  const asked = Object.keys(capabilities.chatFields).length > 0 ? withoutRefused(spoken, encoding) : spoken;
   const turns = encoding.own ? [...asked.entries()].map((step): Steps => [step]) : together(inSteps(withDistinctCallIds(asked)));
   const messages: Fields[] = [];
   let shown: Fields[] = [];
@@ -64,7 +67,31 @@ export function encodeMessages(asked: readonly Turn[], encoding: Encoding): Fiel
     if (encoding.own || turns.length === 1 || !saysNothing(message)) messages.push(message);
   }
   showMedia();
-  return encoding.model.capabilities.thinkingMode && lacksThoughts(messages) ? blankThoughts(messages) : messages;
+  if (capabilities.answersResults) return withAnswers(messages);
+  return capabilities.thinkingMode && lacksThoughts(messages) ? blankThoughts(messages) : messages;
+}
+
+/** The turns without the fields that the vendor refuses, told as lost where they say something. A result keeps the name of its tool. */
+function withoutRefused(turns: readonly Turn[], { model, lose }: Encoding): Turn[] {
+  return turns.map((turn, index) => {
+    const named = turn.role !== 'tool' && turn.name !== undefined && refuses(model, 'name');
+    if (named) lose(`turns[${index}].name`, 'the model does not take it', 'model');
+    const fields = Object.entries(bag.fields(turn));
+    const kept = fields.filter(([field, value]) => {
+      if (!refuses(model, field)) return true;
+      if (value !== null && !(Array.isArray(value) && value.length === 0)) lose(`turns[${index}].${field}`, 'the model does not take it', 'model');
+      return false;
+    });
+    if (!named && kept.length === fields.length) return turn;
+    return { ...turn, name: named ? undefined : turn.name, vendor: bag.keep(Object.fromEntries(kept)).vendor };
+  });
+}
+
+/** With the least of an answer wherever a user would speak right behind results of tools. */
+function withAnswers(messages: readonly Fields[]): Fields[] {
+  return messages.flatMap((message, index) =>
+    message['role'] === 'user' && messages[index - 1]?.['role'] === 'tool' ? [{ role: 'assistant', content: 'OK.' }, message] : [message],
+  );
 }
 
 type Step = readonly [index: number, turn: Turn];
@@ -173,7 +200,8 @@ function encodeAssistant(turn: Turn, placed: readonly Placed[], encoding: Encodi
       else if (!isPart(block) && isReplayable(block, encoding)) reasoning.push(block);
       else encoding.lose(path, 'reasoning is only given back to the vendor it came from', 'state');
     } else if (block.type === 'refusal') {
-      if (bag.form(block).includes('field') || (!encoding.own && encoding.extras)) fields['refusal'] = block.text;
+      if (refuses(encoding.model, 'refusal')) spoken.push({ type: 'text', text: block.text });
+      else if (bag.form(block).includes('field') || (!encoding.own && encoding.extras)) fields['refusal'] = block.text;
       else spoken.push(encoding.own ? overlay(bag.fields(block), { type: 'refusal', refusal: block.text }) : { type: 'text', text: block.text });
     } else if (block.type === 'tool-call') {
       if (bag.form(block).includes('function')) fields['function_call'] = overlay(bag.fields(block), { name: block.name, arguments: block.arguments });

@@ -17,6 +17,7 @@ import { bag, protocolName } from './bag.ts';
 import { encodeMessages } from './encode-messages.ts';
 import type { Encoding } from './encode-parts.ts';
 import { encodeTools } from './encode-tools.ts';
+import { refuses } from './fields.ts';
 import { refusesExtensions } from './reasoning.ts';
 import { encodeModalities } from './sound.ts';
 
@@ -38,7 +39,7 @@ export function encodeRequest(request: CanonicalRequest, model: Model, outputLim
   const body = overlay(fitting(alike ? { ...openaiFieldsOf(request, 'responses', alike), ...bag.fields(request) } : bag.fields(request), model, encoding), {
     model: model.upstream,
     messages: [...(capabilities.structuredOutput ? jsonMessage(request, encoding) : []), ...encodeMessages(request.turns, encoding)],
-    ...encodeStream(request),
+    ...encodeStream(request, model),
     ...(limit === undefined ? {} : { [capabilities.outputLimitField]: limit }),
     n: request.candidates,
     ...encodeTools(request, model, encoding),
@@ -53,9 +54,9 @@ export function encodeRequest(request: CanonicalRequest, model: Model, outputLim
   return { body, losses: [...losses, ...foreignFields(request, protocolName, alike)], stops: watched };
 }
 
-function encodeStream(request: CanonicalRequest): Fields {
+function encodeStream(request: CanonicalRequest, model: Model): Fields {
   if (!request.stream) return { stream: bag.form(request).includes('stream-false') ? false : undefined };
-  return { stream: true, stream_options: { include_usage: true } };
+  return { stream: true, stream_options: refuses(model, 'stream_options') ? undefined : { include_usage: true } };
 }
 
 /** What a vendor answers 400 to where its model does not sample as asked. */
@@ -63,7 +64,9 @@ const samplingFields = new Set(['temperature', 'top_p', 'frequency_penalty', 'pr
 /** What a list of supported parameters, where a model has one, is complete about. */
 const listedFields = new Set([...samplingFields, 'seed', 'stop']);
 
-function takes({ capabilities, supportedParameters }: Model, field: string): boolean {
+function takes(model: Model, field: string): boolean {
+  const { capabilities, supportedParameters } = model;
+  if (refuses(model, field)) return false;
   // OpenAI's own wire has no such field; others list it.
   if (field === 'top_k') return supportedParameters.includes(field);
   if (!capabilities.sampling && samplingFields.has(field)) return false;
@@ -74,8 +77,8 @@ function takes({ capabilities, supportedParameters }: Model, field: string): boo
 function fitting(fields: Fields, model: Model, { lose }: Encoding): Fields {
   return Object.fromEntries(
     Object.entries(fields).filter(([name, value]) => {
-      const fits = value === null || takes(model, name);
-      if (!fits) lose(name, 'the model does not take it', 'model');
+      const fits = value === null ? !refuses(model, name) : takes(model, name);
+      if (!fits && value !== null) lose(name, 'the model does not take it', 'model');
       return fits;
     }),
   );
@@ -97,7 +100,7 @@ function encodeSampling(request: CanonicalRequest, model: Model, { own, lose }: 
   const fields: Record<string, unknown> = {};
   for (const [path, field, value] of rows) {
     if (value === undefined) continue;
-    if (takes(model, field) || (own && field === 'top_k')) fields[field] = value;
+    if (takes(model, field) || (own && field === 'top_k' && !refuses(model, field))) fields[model.capabilities.chatFields[field] ?? field] = value;
     else lose(path, 'the model does not take it', 'model');
   }
   return fields;
@@ -130,7 +133,7 @@ function encodeReasoning(request: CanonicalRequest, model: Model, { own, lose }:
   }
   if (wanted === 'none' && canDisable && model.capabilities.thinkingMode && !own) return { thinking: { type: 'disabled' } };
   if (display === 'none') lose('reasoning.display', 'chat-completions cannot ask for hidden reasoning');
-  else if (display !== undefined && refusesExtensions(model)) lose('reasoning.display', 'OpenAI shows no thoughts by chat-completions', 'model');
+  else if (display !== undefined && model.capabilities.chatExtras && refusesExtensions(model)) lose('reasoning.display', 'OpenAI shows no thoughts by chat-completions', 'model');
   if (wanted === undefined) return {};
   const sent = nearestEffort(wanted, own ? undefined : efforts);
   if (effort === undefined || budget !== undefined) lose('reasoning.budget', `sent as effort "${sent}"`, 'approximated');
@@ -172,7 +175,9 @@ function encodeExtras(request: CanonicalRequest, encoding: Encoding): Fields {
     ['serviceTier', 'service_tier', request.serviceTier],
     ['cacheKey', 'prompt_cache_key', request.cacheKey],
   ] as const;
-  const fields: Record<string, unknown> = { [userField]: request.user };
+  const namesUser = takes(model, 'user');
+  if (request.user !== undefined && !namesUser) lose('user', 'the model does not take it', 'model');
+  const fields: Record<string, unknown> = namesUser ? { [userField]: request.user } : {};
   for (const [path, field, value] of rows) {
     if (value === undefined) continue;
     if (!extras) lose(path, 'the model does not take it', 'model');

@@ -27,9 +27,11 @@ export function encodeTools(request: CanonicalRequest, model: Model, encoding: E
   const form = bag.form(request);
   const tools: Fields[] = [];
   let search: unknown;
+  // Where a choice cannot name a subset of tools, those that are not allowed are left out.
+  const allowed = request.toolChoice?.mode === 'subset' && !encoding.extras ? new Set(request.toolChoice.names) : undefined;
   for (const [index, tool] of (encoding.own ? (request.tools ?? []) : withoutForbidden(request)).entries()) {
     const path = `tools[${index}]`;
-    if (!tool) continue;
+    if (!tool || (tool.type !== 'hosted' && allowed?.has(tool.name) === false)) continue;
     if (tool.type !== 'hosted') tools.push(encodeTool(tool, path, encoding));
     else if (tool.protocol === protocolName && bag.form(tool).includes('options')) search = tool.value;
     else if (tool.protocol === protocolName && isObject(tool.value)) tools.push(tool.value);
@@ -83,6 +85,7 @@ function encodeChoice(request: CanonicalRequest, encoding: Encoding): unknown {
   if (names.length === 0 && asked.length > 0) return undefined;
   if (mode === 'one') return overlay(bag.fields(toolChoice), reference(names[0] ?? '', tools, encoding));
   if (mode !== 'subset') return mode;
+  if (!encoding.extras) return required ? 'required' : 'auto';
   const allowed = { mode: required ? 'required' : 'auto', tools: names.map((name) => reference(name, tools, encoding)) };
   return overlay(bag.fields(toolChoice), { type: 'allowed_tools', allowed_tools: allowed });
 }

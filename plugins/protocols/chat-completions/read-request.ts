@@ -10,6 +10,7 @@ import { preferencesOf, refuseOtherModels } from '../../shared/provider-object.t
 import { isObject } from '../../shared/vendor-bag.ts';
 import { badField, checkWire } from '../../shared/wire-check.ts';
 import { decodeRequest, isOwnTool, isSearch, leastLimit } from './decode-request.ts';
+import { refuses } from './fields.ts';
 import { lacksThoughts, refusesExtensions, takesThinkingParts } from './reasoning.ts';
 import { takesCallId } from './tool-names.ts';
 import { requestWire, type WireMessage, type WirePart, type WireRequest, type WireTool, type WireToolReference } from './wire.ts';
@@ -65,6 +66,7 @@ export class ChatCall implements ClientCall {
     if (this.#extended && refusesExtensions(model)) return false;
     if (this.#thinksInContent && !takesThinkingParts(model)) return false;
     if (model.capabilities.thinkingMode && lacksThoughts(this.#wire.messages)) return false;
+    if (!isKnown(this.#wire, model)) return false;
     return model.capabilities.callIds === 'any' || this.#wire.messages.flatMap(idsOf).every((id) => takesCallId(id, model.capabilities));
   }
 
@@ -72,6 +74,15 @@ export class ChatCall implements ClientCall {
     this.#request ??= decodeRequest(this.#wire, this.#text);
     return this.#request;
   }
+}
+
+/** Whether a request holds nothing that its vendor refuses it for, be it null; what asks for usage goes by the edits. */
+function isKnown(wire: WireRequest, model: Model): boolean {
+  const { chatFields, answersResults } = model.capabilities;
+  const strange = Object.keys(chatFields);
+  if (strange.some((field) => field !== 'stream_options' && field in wire)) return false;
+  if (strange.length > 0 && wire.messages.some((message) => Object.keys(message).some((field) => refuses(model, field) && !(field === 'name' && message.role === 'tool')))) return false;
+  return !answersResults || !wire.messages.some(({ role }, index) => role === 'user' && wire.messages[index - 1]?.role === 'tool');
 }
 
 function feesOf({ web_search_options: options, tools }: WireRequest): Fee[] {

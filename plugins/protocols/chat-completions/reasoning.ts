@@ -7,6 +7,7 @@ import type { Block, Model, Opaque } from '../../../core/index.ts';
 import { seal, unseal } from '../../shared/envelope.ts';
 import { isObject, leftover, overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
+import { refuses } from './fields.ts';
 
 export type ReasoningBlock = Extract<Block, { type: 'reasoning' }>;
 
@@ -87,9 +88,9 @@ export function envelopeDetails(thought: Thought, index: number): Fields[] {
   return writeDetails(thought, () => ({ index }), seal);
 }
 
-/** OpenAI refuses messages with fields it does not know; others that speak its wire have some for thoughts and pictures, or pass over them. */
-export function refusesExtensions({ id, capabilities }: Model): boolean {
-  return capabilities.chatExtras && id.startsWith('openai/');
+/** OpenAI and Mistral refuse messages with fields they do not know; others that speak this wire have some for thoughts and pictures, or pass over them. */
+export function refusesExtensions(model: Model): boolean {
+  return (model.capabilities.chatExtras && model.id.startsWith('openai/')) || refuses(model, 'reasoning_content');
 }
 
 function isAnswer({ role }: Fields): boolean {

@@ -1,9 +1,11 @@
 /**
  * The edits of the verbatim lane, made in the client's own bytes: the model by the vendor's name, our own
- * `provider` object out, usage asked for in every stream since it is what we charge by, and the output limit under
- * the one name this model takes. A limit that stands under both names goes on under that one, the lesser of them.
+ * `provider` object out, usage asked for in every stream since it is what we charge by (unless it is told unasked, and
+ * the question refused), and the output limit under the one name this model takes. A limit that stands under both
+ * names goes on under that one, the lesser of them.
  */
 import type { Edit, Retarget } from '../../../core/index.ts';
+import { refuses } from './fields.ts';
 import { ChatCall, limitFields } from './read-request.ts';
 
 export function retarget({ call, model, outputLimit, capabilities }: Retarget): readonly Edit[] {
@@ -12,7 +14,7 @@ export function retarget({ call, model, outputLimit, capabilities }: Retarget): 
     { path: ['model'], value: model },
     { path: ['provider'], value: undefined },
   ];
-  if (call.stream) edits.push({ path: ['stream_options', 'include_usage'], value: true });
+  if (call.stream) edits.push(refuses({ capabilities }, 'stream_options') ? { path: ['stream_options'], value: undefined } : { path: ['stream_options', 'include_usage'], value: true });
   for (const field of limitFields) {
     const stated = call instanceof ChatCall ? call.limits[field] : undefined;
     const wanted = field === capabilities.outputLimitField ? limit : undefined;

@@ -1,0 +1,7 @@
+/** Which fields of this wire a model's vendor takes: some refuse a call for any that they do not know. */
+import type { Model } from '../../../core/index.ts';
+
+/** Whether a call with this field is refused, of the request or of its messages. */
+export function refuses({ capabilities }: Pick<Model, 'capabilities'>, field: string): boolean {
+  return capabilities.chatFields[field] === null;
+}
