@@ -52,6 +52,15 @@ describe('a stream of chunks', () => {
     for (const { choices: _, ...head } of read) expect(head).toEqual({ id: 'chatcmpl-k7', object: 'chat.completion.chunk', created: 1_790_000_000, model: 'openai/gpt-5.5' });
   });
 
+  it.each([
+    ['text', block(0, 'text', ['a']), ''],
+    ['a call', block(0, 'tool-call', ['{}'], { id: 'c0', name: 'f' }), null],
+    ['thoughts', block(0, 'reasoning', ['Hm.']), null],
+    ['nothing', [], ''],
+  ] as const)('opens with an empty text only where no call may be all there is: what comes first is %s', (_, blocks, content) => {
+    expect(deltas([start, ...blocks, stop, end])[0]).toEqual({ role: 'assistant', content, refusal: null });
+  });
+
   it('tells usage only where it was asked for, at the end, and null before', () => {
     const events = [start, ...block(0, 'text', ['a']), usage, stop, end];
     expect(chunks(events).every((chunk) => !('usage' in chunk))).toBe(true);

@@ -10,7 +10,13 @@ import { encodeUsage } from './usage.ts';
 
 export const terminator = 'data: [DONE]\n\n';
 
-const role: Omit<ChoicePart, 'candidate'> = { delta: { role: 'assistant', content: '', refusal: null } };
+/** What there may be before any text, or without one. */
+const textless = ['tool_calls', 'reasoning_content', 'reasoning_details'] as const;
+
+/** How a candidate's message begins: with no text rather than an empty one, which some clients show, where there may be none to come. */
+function opening({ candidate, delta }: ChoicePart): ChoicePart {
+  return { candidate, delta: { role: 'assistant', content: textless.some((field) => field in delta) ? null : '', refusal: null } };
+}
 
 type Start = Extract<CanonicalEvent, { type: 'response-start' }>;
 
@@ -39,7 +45,7 @@ export class ChunkEncoder implements EventEncoder {
       case 'response-start':
         this.#head(event);
         this.#parts.push(event);
-        return this.#begin(0);
+        return '';
       case 'usage':
         this.#usage = { ...this.#usage, ...event.usage };
         return '';
@@ -49,7 +55,7 @@ export class ChunkEncoder implements EventEncoder {
         return encodeStreamError(new GatewayError('upstream_failed', event.message));
       default: {
         const part = this.#parts.push(event);
-        return part ? this.#begin(part.candidate) + this.#chunk(part) : '';
+        return part ? this.#begin(part) + this.#chunk(part) : '';
       }
     }
   }
@@ -60,10 +66,10 @@ export class ChunkEncoder implements EventEncoder {
     this.#start = `data: ${head.slice(0, -1)},"choices":[`;
   }
 
-  #begin(candidate: number): string {
-    if (this.#begun.has(candidate)) return '';
-    this.#begun.add(candidate);
-    return this.#chunk({ candidate, ...role });
+  #begin(part: ChoicePart): string {
+    if (this.#begun.has(part.candidate)) return '';
+    this.#begun.add(part.candidate);
+    return this.#chunk(opening(part));
   }
 
   #chunk({ candidate, delta, logprobs, finish, native }: ChoicePart): string {
