@@ -73,7 +73,7 @@ const plainMessage = withUnknown(
 const message = fc.tuple(plainMessage, markedSo).map(([said, marked]) => ({ ...said, ...marked }));
 
 const schema = fc.constantFrom({ type: 'object', properties: {} }, { type: 'object', properties: { model: { type: 'string' } }, additionalProperties: false });
-const functionTool = fc.tuple(unknown, withUnknown(fc.record({ name: word, description: fc.option(text), parameters: fc.option(schema), strict: fc.option(fc.boolean()) }, { requiredKeys: ['name'] }))).map(
+const functionTool = fc.tuple(fc.tuple(unknown, markedSo).map(([rest, marked]) => ({ ...rest, ...marked })), withUnknown(fc.record({ name: word, description: fc.option(text), parameters: fc.option(schema), strict: fc.option(fc.boolean()) }, { requiredKeys: ['name'] }))).map(
   ([rest, definition]) => ({ ...rest, type: 'function', function: definition }),
 );
 const customTool = fc.record({ name: word, description: text, format: fc.constant({ type: 'text' }) }, { requiredKeys: ['name'] }).map((custom) => ({ type: 'custom', custom }));

@@ -303,11 +303,23 @@ describe('the cache marks of opencode', () => {
     });
   });
 
+  it('reach Claude on tools as well, and are told as lost elsewhere', async () => {
+    const marked = { tools: body.tools.map((tool) => ({ ...tool, ...mark })), messages: [{ role: 'user', content: 'List the harbour.' }] };
+    const claude = modelOf('messages', 'thinking');
+    const gemini = modelOf('generate-content');
+    quartet.vendors.messages.script(claude.upstream, { text: 'Three boats.' });
+    quartet.vendors['generate-content'].script(gemini.upstream, { text: 'Three boats.' });
+    const reached = await quartet.ask('chat-completions', claude.id, marked, true);
+    expect(reached.sent).toMatchObject({ tools: [{ name: 'bash', ...mark }] });
+    const missed = await quartet.ask('chat-completions', gemini.id, marked);
+    expect([reached, missed].map(({ end }) => end.losses.map(({ path }) => path))).toEqual([[], ['tools[0].cache_control']]);
+  });
+
   it('are told as lost, by their name, where the model caches by itself', async () => {
     const { id, upstream } = modelOf('generate-content');
     quartet.vendors['generate-content'].script(upstream, { text: 'Three boats.' });
     const { end } = await quartet.ask('chat-completions', id, body);
-    expect(end.losses.map(({ path }) => path)).toEqual(['messages[0].content.cache_control', 'messages[1].content[0].cache_control', 'messages[2].tool_calls[0].cache_control', 'messages[3].cache_control']);
+    expect(end.losses.map(({ path }) => path)).toEqual(['messages[0].cache_control', 'messages[1].content[0].cache_control', 'messages[2].tool_calls[0].cache_control', 'messages[3].cache_control']);
   });
 });
 

@@ -6,7 +6,7 @@ import type { CanonicalRequest, Tool } from '../../../core/index.ts';
 import { leftover, nested, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { decodeMessages } from './decode-messages.ts';
-import { hasForeignMarks } from './foreign-marks.ts';
+import { hasForeignMarks, isForeign, withToolMark } from './foreign-marks.ts';
 import type { WireOwnTool, WireRequest, WireTool, WireToolReference } from './wire.ts';
 
 type ToolChoice = NonNullable<CanonicalRequest['toolChoice']>;
@@ -53,7 +53,7 @@ export function decodeRequest(wire: WireRequest, text: string): CanonicalRequest
     metadata: wire.metadata ?? undefined,
     serviceTier: wire.service_tier ?? undefined,
     cacheKey: wire.prompt_cache_key ?? undefined,
-    names: namesIn(wire, hasForeignMarks(turns)),
+    names: namesIn(wire, hasForeignMarks(turns), calling.tools?.some(isForeign)),
     ...bag.keep(
       { ...leftover(vendorsOwn, readWhole), ...partsLeft(wire), ...reasoning.rest },
       ['read', ...spelling(wire), ...calling.form, ...reasoning.form],
@@ -71,7 +71,7 @@ export function leastLimit({ max_tokens: former, max_completion_tokens: current 
 }
 
 /** Names of fields other than those this protocol uses today. */
-function namesIn(wire: WireRequest, marked: boolean): Record<string, string> | undefined {
+function namesIn(wire: WireRequest, marked: boolean, markedTools = false): Record<string, string> | undefined {
   const { reasoning } = wire;
   const names = {
     ...(wire.max_tokens && !wire.max_completion_tokens ? { outputLimit: 'max_tokens' } : {}),
@@ -80,6 +80,7 @@ function namesIn(wire: WireRequest, marked: boolean): Record<string, string> | u
     ...(reasoning && !wire.reasoning_effort ? { reasoning: 'reasoning', 'reasoning.effort': reasoning.effort ? 'reasoning.effort' : 'reasoning.enabled' } : {}),
     ...(typeof wire.user !== 'string' && typeof wire.safety_identifier === 'string' ? { user: 'safety_identifier' } : {}),
     ...(marked ? { '.cache': 'cache_control' } : {}),
+    ...(markedTools ? { 'tools.cache': 'cache_control' } : {}),
   };
   return Object.keys(names).length > 0 ? names : undefined;
 }
@@ -119,7 +120,7 @@ interface Calling {
 /** Tools in either generation: `functions` and `function_call` are the former names of `tools` and `tool_choice`. */
 function decodeCalling(wire: WireRequest): Calling {
   const form: string[] = [];
-  let tools = wire.tools?.map((tool, index): Tool => ({ ...decodeTool(tool), at: `tools[${index}]` }));
+  let tools = wire.tools?.map((tool, index): Tool => withToolMark({ ...decodeTool(tool), at: `tools[${index}]` }));
   if (!wire.tools && wire.functions) {
     form.push('functions');
     tools = wire.functions.map((definition, index): Tool => ({ ...decodeTool({ type: 'function', function: definition }), at: `functions[${index}]` }));

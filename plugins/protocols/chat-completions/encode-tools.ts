@@ -9,6 +9,7 @@ import { loseChoice, offeredNames } from '../../shared/tool-choice.ts';
 import { isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import type { Encoding } from './encode-parts.ts';
+import { isForeign, ownMark } from './foreign-marks.ts';
 import { fitName } from './tool-names.ts';
 
 const searchWords: SearchWords = {
@@ -56,8 +57,8 @@ export function encodeTools(request: CanonicalRequest, model: Model, encoding: E
 }
 
 function encodeTool(tool: Exclude<Tool, { type: 'hosted' }>, path: string, { own, extras, lose }: Encoding): Fields {
-  if (tool.cache) lose(`${path}.cache`, 'chat-completions has no cache marks on tools');
-  const fields = bag.fields(tool);
+  if (tool.cache && !isForeign(tool)) lose(`${path}.cache`, 'chat-completions has no cache marks on tools');
+  const fields = { ...bag.fields(tool), ...ownMark(tool) };
   const { description } = tool;
   const name = own ? tool.name : fitName(tool.name);
   if (tool.type === 'function') {

@@ -1,8 +1,8 @@
 /**
  * Anthropic's cache marks in this wire. OpenRouter and LiteLLM take `cache_control` on parts, opencode and others write it
- * on whole messages and on calls as well; without it a Claude model reads every step of an agent's work at full price.
+ * on whole messages, on calls and on tools as well; without it a Claude model reads every step of an agent's work at full price.
  */
-import type { Turn } from '../../../core/index.ts';
+import type { Tool, Turn } from '../../../core/index.ts';
 import { isObject, type Fields, type Sides } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
 
@@ -23,21 +23,30 @@ export function readForeignMarks(turn: Turn): void {
     if (block.type === 'tool-result') for (const part of block.content) liftMark(part, part, field);
   }
   const last = turn.blocks.at(-1);
-  if (last && isMarkable(last)) liftMark(turn, last, byMessage);
+  // What is said of the mark is said of the message, which is where the client wrote it.
+  if (last && isMarkable(last) && liftMark(turn, last, byMessage) && last.type === 'text') last.at = turn.at;
+}
+
+/** A tool that was just read, with its mark as a canonical one. */
+export function withToolMark(tool: Tool): Tool {
+  liftMark(tool, tool, field);
+  return tool;
 }
 
 function isMarkable({ type }: Block): boolean {
   return type === 'text' || type === 'media' || type === 'tool-call' || type === 'tool-result';
 }
 
-function liftMark(from: Sides, to: Markable, word: string): void {
-  if (!from.vendor || to.cache) return;
+/** Whether there was one to lift. */
+function liftMark(from: Sides, to: Markable, word: string): boolean {
+  if (!from.vendor || to.cache) return false;
   const { [field]: written, ...rest } = bag.fields(from);
   const cache = markOf(written);
-  if (!cache) return;
+  if (!cache) return false;
   from.vendor = bag.keep(rest).vendor;
   to.cache = cache;
   to.form = bag.keep({}, [...bag.form(to), word]).form;
+  return true;
 }
 
 function markOf(written: unknown): Markable['cache'] {
