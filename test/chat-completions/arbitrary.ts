@@ -79,7 +79,7 @@ const functionTool = fc.tuple(fc.tuple(unknown, markedSo).map(([rest, marked]) =
 const customTool = fc.record({ name: word, description: text, format: fc.constant({ type: 'text' }) }, { requiredKeys: ['name'] }).map((custom) => ({ type: 'custom', custom }));
 const hostedTool = withUnknown(fc.record({ type: fc.constantFrom('openrouter:web_search', 'browser_search') }));
 const format = fc.oneof(
-  fc.constantFrom({ type: 'text' }, { type: 'json_object' }),
+  fc.constantFrom({ type: 'text' }, { type: 'json_object' }, { type: 'json_object', schema: { type: 'object' } }, { type: 'json_object', schema: null }),
   withUnknown(fc.record({ name: word, description: text, schema, strict: fc.option(fc.boolean()) }, { requiredKeys: ['name'] })).map((definition) => ({ type: 'json_schema', json_schema: definition })),
 );
 const streaming = fc.oneof(

@@ -80,6 +80,7 @@ function namesIn(wire: WireRequest, marked: boolean, markedTools = false): Recor
     ...(reasoning && !wire.reasoning_effort ? { reasoning: 'reasoning', 'reasoning.effort': reasoning.effort ? 'reasoning.effort' : 'reasoning.enabled' } : {}),
     ...(typeof wire.user !== 'string' && typeof wire.safety_identifier === 'string' ? { user: 'safety_identifier' } : {}),
     ...(marked ? { '.cache': 'cache_control' } : {}),
+    ...(wire.response_format?.type === 'json_object' ? { 'format.': 'response_format' } : {}),
     ...(markedTools ? { 'tools.cache': 'cache_control' } : {}),
   };
   return Object.keys(names).length > 0 ? names : undefined;
@@ -97,13 +98,13 @@ function spelling(wire: WireRequest): string[] {
 }
 
 const includeUsage = new Set(['include_usage']);
-const formatType = new Set(['type', 'json_schema']);
+const formatFields = { text: new Set(['type']), json_object: new Set(['type', 'schema']), json_schema: new Set(['type', 'json_schema']) };
 
 /** Of the fields that are read in part, the rest. */
 function partsLeft(wire: WireRequest): Fields {
   return {
     ...nested('stream_options', leftover(wire.stream_options ?? {}, includeUsage)),
-    ...nested('response_format', leftover(wire.response_format ?? {}, formatType)),
+    ...nested('response_format', wire.response_format ? leftover(wire.response_format, formatFields[wire.response_format.type]) : {}),
     ...(isEvery(wire.top_k) ? { top_k: wire.top_k } : {}),
     ...(typeof wire.user === 'string' && typeof wire.safety_identifier === 'string' ? { safety_identifier: wire.safety_identifier } : {}),
     ...(wire.tools && wire.functions ? { functions: wire.functions } : {}),
@@ -190,12 +191,14 @@ function referredName(reference: WireToolReference): string {
   return reference.type === 'function' ? reference.function.name : reference.custom.name;
 }
 
+/** How a schema is written right beside the word for any JSON. */
+export const bareSchema = 'bare-schema';
 const schemaFields = new Set(['name', 'description', 'schema', 'strict']);
 
 function decodeFormat(format: WireRequest['response_format']): Format | undefined {
   if (!format) return undefined;
   if (format.type === 'text') return { type: 'text' };
-  if (format.type === 'json_object') return { type: 'json' };
+  if (format.type === 'json_object') return format.schema ? { type: 'schema', schema: format.schema, ...bag.keep({}, [bareSchema]) } : { type: 'json' };
   const { name, description, schema, strict } = format.json_schema;
   return {
     type: 'schema',

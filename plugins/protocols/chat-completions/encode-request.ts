@@ -14,6 +14,7 @@ import { fitVerbosity, openaiFieldsFor, openaiFieldsOf, saysSafety } from '../..
 import { effortFor, nearestEffort } from '../../shared/reasoning-effort.ts';
 import { overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
+import { bareSchema } from './decode-request.ts';
 import { encodeMessages } from './encode-messages.ts';
 import type { Encoding } from './encode-parts.ts';
 import { encodeTools } from './encode-tools.ts';
@@ -161,6 +162,7 @@ function encodeFormat(request: CanonicalRequest, { capabilities }: Model, { own,
   if (format.type === 'json') return { type: 'json_object' };
   if (!isKept(request, own)) return undefined;
   const { name = 'answer', description, schema, strict } = format;
+  if (bag.form(format).includes(bareSchema)) return { type: 'json_object', schema };
   const kept = own ? strict : fitStrict(format, schema, 'format', lose);
   return { type: 'json_schema', json_schema: overlay(bag.fields(format), { name, description, schema, strict: kept }) };
 }

@@ -122,7 +122,8 @@ const toolChoice = z.union(
 
 const responseFormat = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('text') }),
-  z.looseObject({ type: z.literal('json_object') }),
+  /** Together's and others' may hold a schema. */
+  z.looseObject({ type: z.literal('json_object'), schema: anyObject.nullish() }),
   z.looseObject({
     type: z.literal('json_schema'),
     json_schema: z.looseObject({ name: z.string().min(1).max(64), description: z.string().nullish(), schema: anyObject.nullish(), strict: z.boolean().nullish() }),
