@@ -39,6 +39,8 @@ export class ChatCall implements ClientCall {
   /** Whether assistants' messages hold thoughts or pictures, for which OpenAI itself has no field on this wire, or an empty list of calls, which it refuses. */
   readonly #extended: boolean;
   readonly #thinksInContent: boolean;
+  /** Whether tools gave pictures, which their messages cannot hold: they are shown by the user. */
+  readonly #showsResults: boolean;
   readonly #wire: WireRequest;
   readonly #text: string;
   #request: CanonicalRequest | undefined;
@@ -58,6 +60,7 @@ export class ChatCall implements ClientCall {
     this.carriesState = holdsEnvelope(text);
     this.#extended = wire.messages.some(isExtended);
     this.#thinksInContent = wire.messages.some(({ role, content }) => role === 'assistant' && Array.isArray(content) && content.some(({ type }) => type === 'thinking'));
+    this.#showsResults = wire.messages.some((message) => message.role === 'tool' && mediaOf(message).length > 0);
     this.#wire = wire;
     this.#text = text;
   }
@@ -66,7 +69,7 @@ export class ChatCall implements ClientCall {
     if (this.#extended && refusesExtensions(model)) return false;
     if (this.#thinksInContent && !takesThinkingParts(model)) return false;
     if (model.capabilities.thinkingMode && lacksThoughts(this.#wire.messages)) return false;
-    if (!isKnown(this.#wire, model)) return false;
+    if (this.#showsResults || !isKnown(this.#wire, model)) return false;
     return model.capabilities.callIds === 'any' || this.#wire.messages.flatMap(idsOf).every((id) => takesCallId(id, model.capabilities));
   }
 
@@ -195,7 +198,7 @@ function sizeOf(messages: readonly WireMessage[], text: string): InputSize {
 /** The parts of a message that may be media. */
 function mediaOf(message: WireMessage): readonly WirePart[] {
   if (message.role === 'assistant') return message.images ?? [];
-  return message.role !== 'user' || typeof message.content === 'string' ? [] : message.content.filter(({ type }) => type !== 'text');
+  return (message.role !== 'user' && message.role !== 'tool') || typeof message.content === 'string' ? [] : message.content.filter(({ type }) => type !== 'text');
 }
 
 function base64Of(part: WirePart): number {

@@ -38,6 +38,8 @@ const userContent = z.union(
   [z.string(), z.array(z.discriminatedUnion('type', [textPart, imagePart, audioPart, filePart])).min(1)],
   'a string, or an array of content parts',
 );
+/** OpenAI takes text alone here; clients made for OpenRouter show pictures too. */
+const toolContent = z.union([z.string(), z.array(z.discriminatedUnion('type', [textPart, imagePart])).min(1)], 'a string, or an array of text and image parts');
 const assistantContent = z.union(
   [z.string(), z.array(z.discriminatedUnion('type', [textPart, refusalPart, thinkingPart])).min(1)],
   'a string, or an array of text and refusal parts; it may be null where there are tool calls',
@@ -68,7 +70,7 @@ const assistantMessage = z.looseObject({
   /** OpenRouter's field for pictures that a model made. */
   images: z.array(imagePart).nullish(),
 });
-const toolMessage = z.looseObject({ role: z.literal('tool'), content: textContent, tool_call_id: z.string('the id of the tool call this answers'), name });
+const toolMessage = z.looseObject({ role: z.literal('tool'), content: toolContent, tool_call_id: z.string('the id of the tool call this answers'), name });
 const functionMessage = z.looseObject({ role: z.literal('function'), content: z.string().nullable(), name: z.string() });
 
 const message = z.discriminatedUnion('role', [systemMessage, userMessage, assistantMessage, toolMessage, functionMessage]);
