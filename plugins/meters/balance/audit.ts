@@ -1,9 +1,10 @@
 /**
- * Reads the books and says where they break a rule. It recomputes everything from the entries, in their order, and
- * compares it with what is kept beside them; nothing of the code that writes them is used. The rules have numbers:
- * I1 legs sum to zero; I2 kept sums are the entries' sums; I3 nothing is reserved that is not there; I4 a
- * reservation is pending or ended, once; I5 a call is settled once; I6 an end says why; I7 nothing is posted that
- * was not reserved; I8 what was charged is what the usage costs at the price of that day; I9 totals change by credits alone.
+ * Reads the books and says where they break a rule. It computes everything from the entries, in their order, and
+ * compares it with the sums kept beside them; it uses none of the code that writes them. The rules have numbers. I1:
+ * legs sum to zero. I2: kept sums are the sums of the entries. I3: no more is reserved than an account has. I4: a
+ * reservation is pending, or has ended once. I5: a call is settled once. I6: an entry that ends a call says why. I7: no
+ * more is posted than was reserved. I8: the charge is what the usage costs at the price of that day. I9: totals only
+ * change by credits.
  */
 import { costOf, formatUsd, priceSchema, usageSchema, type Nano, type Price, type Usage } from '../../../core/index.ts';
 import type { AccountRecord, Entry, KeyRecord } from './store.ts';
@@ -12,7 +13,7 @@ export type Rule = 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7' | 'I8' | 'I9';
 
 export interface Finding {
   readonly rule: Rule;
-  /** The number of the entry at fault; undefined where it is no single one's. */
+  /** The number of the wrong entry; undefined where the rule is not broken by a single one. */
   readonly entry: number | undefined;
   readonly account: string | undefined;
   readonly message: string;
@@ -20,12 +21,12 @@ export interface Finding {
 
 export interface AuditReport {
   readonly ok: boolean;
-  /** What was looked at, over all audits of one auditor. */
+  /** How many were read, over all audits of this auditor. */
   readonly entries: number;
   readonly accounts: number;
   readonly pending: number;
   readonly broken: number;
-  /** The first of what is broken. */
+  /** The first rules found broken; `broken` counts all. */
   readonly findings: readonly Finding[];
 }
 
@@ -37,20 +38,20 @@ export interface PendingRow {
   readonly amount: Nano;
 }
 
-/** What is kept beside the entries, as of the moment after the last entry the auditor was shown. */
+/** Sums kept beside the entries, as of the moment after the last entry that the auditor was given. */
 export interface Kept {
   readonly accounts: Iterable<AccountRecord>;
   readonly keys: Iterable<KeyRecord & { readonly root: string }>;
   readonly pending: Iterable<PendingRow>;
 }
 
-/** Words for a price's version and a usage text, or undefined where they cannot be read. */
+/** Reads a price by its version and a usage from its text; undefined where that fails. */
 export interface Readers {
   price(version: string): Price | undefined;
   usage(text: string): Usage | undefined;
 }
 
-/** Reads each version of a price once; passed how its rates' text is found. */
+/** Reads each price once; `ratesOf` finds the text of its rates. */
 export function priceReader(ratesOf: (version: string) => string | undefined): Readers['price'] {
   const known = new Map<string, Price>();
   return (version) => {
@@ -66,7 +67,7 @@ export function usageReader(text: string): Usage | undefined {
   return usageSchema.safeParse(inTodaysWords(parsed(text))).data;
 }
 
-/** What is written stays as it was: rates of calls served before others, and that one was, had a field of their own before there were modes. */
+/** Entries keep the words of their time. Before there were modes, a field `fast` held the rates of calls served first, or said that a call was. */
 function inTodaysWords(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || !('fast' in value)) return value;
   const { fast, ...rest } = value;
@@ -89,7 +90,7 @@ interface Sums {
   available: Nano;
   reserved: Nano;
   revenue: Nano;
-  /** What was owed above reservations: by so much an account may be below zero. */
+  /** What was owed above reservations. An account may be below zero by this much. */
   excess: Nano;
 }
 
@@ -99,7 +100,7 @@ interface Open {
   readonly amount: Nano;
 }
 
-/** Which books an entry of a kind may touch; the others have to be zero. */
+/** Which books an entry of each kind may touch. All others have to be zero. */
 const touches: Readonly<Record<Entry['kind'], readonly (keyof Pick<Entry, 'credits' | 'available' | 'reserved' | 'revenue'>)[]>> = {
   credit: ['credits', 'available'],
   reserve: ['available', 'reserved'],
@@ -117,20 +118,20 @@ export class Auditor {
   readonly #accounts = new Map<string, Sums>();
   readonly #keys = new Map<string, { used: Nano; pending: Nano }>();
   readonly #open = new Map<number, Open>();
-  /** Posts at the limit of their reservation: what they should have cost is known once no overage follows. */
+  /** Posts that took their whole reservation. Whether their cost is right is only known when no overage follows. */
   readonly #full = new Map<number, { readonly cost: Nano; readonly entry: Entry }>();
   readonly #adjusted = new Set<number>();
   #findings: Finding[] = [];
   #broken = 0;
   #entries = 0;
-  /** The number of the last entry it was shown: the next audit goes on behind it. */
+  /** The number of the last entry it was given: the next audit goes on after it. */
   last = 0;
 
   constructor(readers: Readers) {
     this.#readers = readers;
   }
 
-  /** Shown every entry, in the order of their numbers. */
+  /** To be called with every entry, in the order of their numbers. */
   entry(entry: Entry): void {
     const { number, account, credits, available, reserved, revenue } = entry;
     this.#entries += 1;
@@ -144,7 +145,7 @@ export class Auditor {
     this.#byKind(entry, sums);
   }
 
-  /** Compares what is kept beside the entries with what they sum to, and says all that was found so far. */
+  /** Compares the kept sums with those of the entries, and returns everything found so far. */
   report({ accounts, keys, pending }: Kept): AuditReport {
     const before = { findings: this.#findings, broken: this.#broken };
     this.#findings = [...before.findings];
@@ -164,9 +165,14 @@ export class Auditor {
       }
     }
     for (const [number, { call, account }] of open) this.#found('I4', { number, account }, `the reservation of ${call} has no end and is not pending`);
-    for (const { cost, entry } of this.#full.values()) this.#found('I8', entry, `its usage costs ${formatUsd(cost)} and ${formatUsd(entry.revenue)} was charged`);
-    const report = { ok: this.#broken === 0, entries: this.#entries, accounts: accountCount, pending: pendingCount, broken: this.#broken, findings: this.#findings };
-    // What is kept is looked at anew the next time; entries are not.
+    for (const { cost, entry } of this.#full.values()) {
+      this.#found('I8', entry, `its usage costs ${formatUsd(cost)} and ${formatUsd(entry.revenue)} was charged`);
+    }
+    const report = {
+      ok: this.#broken === 0, entries: this.#entries, accounts: accountCount, pending: pendingCount, broken: this.#broken,
+      findings: this.#findings,
+    };
+    // Kept sums are compared again at the next audit, so those findings are not kept; entries are read only once.
     [this.#findings, this.#broken] = [before.findings, before.broken];
     return report;
   }
@@ -179,7 +185,9 @@ export class Auditor {
       this.#found('I7', entry, `a ${kind} without a reservation`);
     } else if (kind === 'reserve') {
       if (entry.reserved < 0n) this.#found('I3', entry, `a reservation of ${formatUsd(entry.reserved)}`);
-      if (entry.reserved > 0n && sums.available + sums.excess < 0n) this.#found('I3', entry, `it reserves ${formatUsd(-sums.available)} more than the account has`);
+      if (entry.reserved > 0n && sums.available + sums.excess < 0n) {
+        this.#found('I3', entry, `it reserves ${formatUsd(-sums.available)} more than the account has`);
+      }
       this.#open.set(number, { call, account, amount: entry.reserved });
     } else if (kind === 'overage') {
       this.#checkOverage(entry, sums);
@@ -197,7 +205,9 @@ export class Auditor {
     const made = reservation === undefined ? undefined : this.#open.get(reservation);
     if (reservation !== undefined) this.#open.delete(reservation);
     if (!made) return this.#found(kind === 'post' ? 'I5' : 'I4', entry, `a ${kind} of ${call}, whose reservation is not open`);
-    if (made.account !== account || made.amount !== -reserved) this.#found('I4', entry, `it ends ${formatUsd(-reserved)} of ${account}, and ${formatUsd(made.amount)} of ${made.account} was reserved`);
+    if (made.account !== account || made.amount !== -reserved) {
+      this.#found('I4', entry, `it ends ${formatUsd(-reserved)} of ${account}, and ${formatUsd(made.amount)} of ${made.account} was reserved`);
+    }
     if (reason === undefined || reason === '') this.#found('I6', entry, `a ${kind} that does not say why`);
     if (kind !== 'post') return;
     if (revenue < 0n || revenue > made.amount) this.#found('I3', entry, `it posts ${formatUsd(revenue)} of ${formatUsd(made.amount)} reserved`);
@@ -217,7 +227,7 @@ export class Auditor {
     sums.excess += entry.revenue;
   }
 
-  /** What a post's own figures come to; undefined where it has none to compare. */
+  /** What an entry's own figures cost; undefined where it has none to compare. */
   #costOf(entry: Entry): Nano | undefined {
     if (entry.price === undefined || entry.usage === undefined) return undefined;
     const [price, usage] = [this.#readers.price(entry.price), this.#readers.usage(entry.usage)];
@@ -232,7 +242,11 @@ export class Auditor {
     const booked = { total: -sums.credits, used: sums.revenue, pending: sums.reserved };
     for (const column of ['total', 'used', 'pending'] as const) {
       if (kept[column] !== booked[column]) {
-        this.#found('I2', { number: undefined, account: name }, `its ${column} is kept as ${formatUsd(kept[column])}, and its entries sum to ${formatUsd(booked[column])}`);
+        this.#found(
+          'I2',
+          { number: undefined, account: name },
+          `its ${column} is kept as ${formatUsd(kept[column])}, and its entries sum to ${formatUsd(booked[column])}`,
+        );
       }
     }
     if (total - used - pending !== sums.available) this.#found('I9', { number: undefined, account: name }, 'its balance is not its total less what was used');
@@ -247,7 +261,11 @@ export class Auditor {
     for (const { id, root, account, used, pending } of keys) {
       const sums = roots.get(root);
       if (sums && (sums.used !== used || sums.pending !== pending)) {
-        this.#found('I2', { number: undefined, account }, `its key ${id} is kept as having used ${formatUsd(used)}, and its entries sum to ${formatUsd(sums.used)}`);
+        this.#found(
+          'I2',
+          { number: undefined, account },
+          `its key ${id} is kept as having used ${formatUsd(used)}, and its entries sum to ${formatUsd(sums.used)}`,
+        );
       }
     }
   }

@@ -1,11 +1,11 @@
-/** Which database keeps the ledger: a file beside the gateway, a PostgreSQL that several machines share, or one of another's making. */
+/** Which database keeps the ledger: a file beside the gateway, a PostgreSQL that several machines share, or a store that others wrote. */
 import { join } from 'node:path';
 import { z } from 'zod';
 import { openSqlite } from './sqlite/open.ts';
 import type { GroupListener } from './sqlite/thread.ts';
 import type { Store } from './store.ts';
 
-/** It holds a password, so it stands in the environment and not in a file. */
+/** The address holds a password, so it belongs in the environment and not in a file. */
 const variable = 'TOLLGATE_LEDGER_URL';
 const addressed = `set ${variable} to the address of the database: postgres://user:password@host:5432/name`;
 
@@ -17,19 +17,19 @@ export const storeOptions = z.discriminatedUnion('kind', [
   }),
   z.strictObject({
     kind: z.literal('postgres'),
-    /** Read from `TOLLGATE_LEDGER_URL` unless given; told in no log and no error. */
+    /** Read from `TOLLGATE_LEDGER_URL` unless given. No log and no error shows it. */
     url: z
       .string()
       .refine((url) => /^postgres(ql)?:/.test(url) && URL.canParse(url), addressed)
       .prefault(() => process.env[variable] ?? ''),
-    /** Connections of each process that read; one more writes. */
+    /** How many connections of each process read; one more writes. */
     connections: z.int().positive().default(4),
   }),
   z.strictObject({
     kind: z.literal('custom'),
-    /** Of the same name it is the same ledger: a reload goes on with the one that is open. */
+    /** A reload that finds the same name keeps the ledger that is open. */
     name: z.string().min(1),
-    /** Opens a ledger that keeps the contract of `testStore`. */
+    /** Opens a ledger, which has to pass `testStore`. */
     open: z.custom<() => Promise<Store>>((open) => typeof open === 'function', 'has to be a function that opens a store'),
   }),
 ]);
@@ -40,7 +40,7 @@ export async function openStore(options: StoreOptions, dataFolder: string, onGro
   if (options.kind === 'custom') return options.open();
   const told = onGroup ? { onGroup } : {};
   if (options.kind === 'postgres') {
-    // Read when it is wanted: most gateways have no use for its client.
+    // Loaded only here: most gateways do not need its client.
     const { openPostgres } = await import('./postgres/open.ts');
     return openPostgres({ url: options.url, connections: options.connections, ...told });
   }

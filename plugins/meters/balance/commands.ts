@@ -1,4 +1,4 @@
-/** The verbs about accounts, keys, credit and usage. Each opens the ledger for itself, so they work with and without a running server. */
+/** The verbs for accounts, keys, credit and usage. Each opens the ledger itself, so they work with and without a running server. */
 import { type Command, type CommandOption, type CommandResult } from '../../../core/index.ts';
 import { accountBalance, accountOrder, addCredit, createAccount, creditOrder, listAccounts, type ShownBalance } from './operator/accounts.ts';
 import { changeKey, createKey, keyChanges, keyOrder, keyQuery, listKeys, rotateKey, rotationOrder, type ShownKey } from './operator/keys.ts';
@@ -9,7 +9,7 @@ import { creditKinds, usageGroups, type Store } from './store.ts';
 type Options = Readonly<Record<string, string | boolean | undefined>>;
 type Work = (store: Store, args: readonly string[], options: Options) => Promise<CommandResult>;
 
-/** A list as a whole: a page is what the admin API needs and a terminal does not. */
+/** Reads all pages of a list: the admin API needs pages, and a terminal does not. */
 async function all<Row>(list: (after: string | undefined) => Promise<{ readonly data: readonly Row[]; readonly next: string | null }>): Promise<Row[]> {
   const rows: Row[] = [];
   for (let after: string | null | undefined; after !== null; ) {
@@ -20,14 +20,15 @@ async function all<Row>(list: (after: string | undefined) => Promise<{ readonly 
   return rows;
 }
 
-/** Numbers that were typed, as numbers; what makes none stays text and is refused as such. */
+/** A typed number as a number. Text that is none stays text, so that it is refused as such. */
 function numeric(text: string | boolean | undefined): unknown {
   return typeof text === 'string' && /^\d+$/.test(text) ? Number(text) : text;
 }
 
-/** `none` takes a limit away; a limit that is not stated stays. */
+/** `none` takes a limit away; a limit that is not given stays. */
 function limitsOf({ spendCap, models, expires, callsPerMinute }: Options): Record<string, unknown> {
-  const stated = { spendCap, models: typeof models === 'string' && models !== 'none' ? models.split(',') : models, expires, callsPerMinute: numeric(callsPerMinute) };
+  const patterns = typeof models === 'string' && models !== 'none' ? models.split(',') : models;
+  const stated = { spendCap, models: patterns, expires, callsPerMinute: numeric(callsPerMinute) };
   return Object.fromEntries(Object.entries(stated).flatMap(([name, value]) => (value === undefined ? [] : [[name, value === 'none' ? null : value]])));
 }
 
@@ -43,7 +44,8 @@ function limitsText({ spendCap, models, expires, callsPerMinute }: ShownKey['lim
 
 function keyLine({ id, lastFour, name, kind, account, disabled, created, limits, used }: ShownKey): string {
   const limited = limitsText(limits);
-  return [`${id}  …${lastFour}`, account ?? kind, created, `${used} USD used`, limited, disabled && 'disabled', name].filter((part) => part !== '' && part !== false).join('  ');
+  const parts = [`${id}  …${lastFour}`, account ?? kind, created, `${used} USD used`, limited, disabled && 'disabled', name];
+  return parts.filter((part) => part !== '' && part !== false).join('  ');
 }
 
 function balanceLine({ account, balance, total, used, pending, available }: ShownBalance): string {
@@ -90,7 +92,10 @@ const usageWork: Work = async (store, _, { csv, ...options }) => {
   const query = read(usageQuery, options);
   const { data } = await usage(store, query);
   if (csv === true) return { json: data, text: (await usageCsv(store, query)).trimEnd() };
-  const lines = data.map(({ calls, input, output, cost, ...row }) => `${Object.values(row).join('  ')}  ${calls} calls, ${input} tokens in, ${output} out, ${cost} USD`.trim());
+  const lines = data.map(({ calls, input, output, cost, ...row }) => {
+    const group = Object.values(row).join('  ');
+    return `${group}  ${calls} calls, ${input} tokens in, ${output} out, ${cost} USD`.trim();
+  });
   return { json: data, text: lines.join('\n') || 'There is no usage.' };
 };
 
@@ -98,7 +103,10 @@ const auditWork: Work = async (store) => {
   const report = await store.audit();
   const { ok, entries, accounts, pending, broken, findings } = report;
   const looked = `${entries} entries of ${accounts} accounts, ${pending} reservations pending`;
-  const lines = findings.map(({ rule, entry, account, message }) => [rule, entry !== undefined && `entry ${entry}`, account, message].filter((part) => part !== false && part !== undefined).join('  '));
+  const lines = findings.map(({ rule, entry, account, message }) => {
+    const parts = [rule, entry === undefined ? undefined : `entry ${entry}`, account, message];
+    return parts.filter((part) => part !== undefined).join('  ');
+  });
   const text = ok ? `The books are sound: ${looked}.` : [`The books break ${broken} rules: ${looked}.`, ...lines].join('\n');
   return { json: report, text, failed: !ok };
 };

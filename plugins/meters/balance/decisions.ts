@@ -1,6 +1,6 @@
 /**
- * What an operation does to the books, whatever database keeps them: the quote a reservation takes, and the entries
- * it ends with. Pure: who asks has read what it is passed and writes what it is told.
+ * What an operation does to the books, whatever database keeps them: which quote a reservation takes, and which entries
+ * end it. These functions are pure: the caller has read what they need, and writes what they return.
  */
 import type { Nano } from '../../../core/index.ts';
 import type { ClaimRecord, Consumption, EntryKind, Progress, Quote, Reserved, Settled, Settlement } from './store.ts';
@@ -13,7 +13,7 @@ export interface Taken {
   readonly amount: Nano;
 }
 
-/** The first quote whose least is there, and how much of its most is. What costs nothing is always affordable. */
+/** Finds the first quote whose `least` is affordable, and how much of its `most` can be reserved. What costs nothing is always affordable. */
 export function take(quotes: readonly Quote[], available: Nano, leftOfCap: Nano | undefined): Taken | Extract<Reserved, { status: 'short' }> {
   const isCapped = leftOfCap !== undefined && leftOfCap < available;
   const affordable = isCapped ? leftOfCap : available;
@@ -25,12 +25,12 @@ export function take(quotes: readonly Quote[], available: Nano, leftOfCap: Nano 
   return { status: 'short', by: isCapped ? 'cap' : 'balance', available: affordable };
 }
 
-/** What an end, and what follows one, has to say of its call. */
+/** What an entry that ends a call, or follows its end, says of the call. */
 export type Facts = Consumption & Pick<Settlement, 'reason' | 'basis' | 'at'>;
 
 const nothing = { model: undefined, provider: undefined, price: undefined, input: 0, output: 0, usage: '{}', costs: '[]', attempts: 0, basis: 'none' } as const;
 
-/** An entry that ends a reservation, or follows its end, with what it moves. */
+/** An entry that ends a reservation or follows its end, with the amounts that it moves. */
 export interface Ending {
   readonly kind: Exclude<EntryKind, 'credit' | 'reserve'>;
   readonly available: Nano;
@@ -45,7 +45,7 @@ export interface Ended {
   readonly settled: Settled;
 }
 
-/** Ends a reservation of `reserved` by what is owed; undefined voids it. */
+/** Ends a reservation: what is `owed` is posted, and the rest given back. Undefined voids it. */
 export function end(reserved: Nano, owed: Nano | undefined, facts: Facts, flags: string): Ended {
   if (owed === undefined) {
     return { endings: [{ kind: 'void', available: reserved, reserved: -reserved, revenue: 0n, facts, flags }], settled: { status: 'voided' } };
@@ -56,33 +56,33 @@ export function end(reserved: Nano, owed: Nano | undefined, facts: Facts, flags:
   const post: Ending = { kind: 'post', available: reserved - posted, reserved: -reserved, revenue: posted, facts, flags };
   const settled: Settled = { status: 'posted', posted, overage };
   if (overage === 0n) return { endings: [post], settled };
-  // So that it can be found by the same, an overage says again where it came from; the figures stand on the post alone.
+  // An overage repeats who served the call, so that the same filters find it. The figures are on the post alone.
   const { model, provider, price, reason, basis, at } = facts;
   const above = { ...nothing, model, provider, price, reason, basis, at };
   return { endings: [post, { kind: 'overage', available: -overage, reserved: 0n, revenue: overage, facts: above, flags }], settled };
 }
 
-/** Ends a reservation whose time is over. */
+/** Ends a reservation that is too old. */
 export function expire(reserved: Nano, at: number): Ending {
   return { kind: 'expire', available: reserved, reserved: -reserved, revenue: 0n, facts: { ...nothing, reason: 'expired', at }, flags: '' };
 }
 
 /**
- * Whether a call is taken for sent where its owner is gone. A call that no beat has told of is: it goes out as soon as its
- * reservation is durable, and the vendor may well have worked for it.
+ * Whether a call whose owner is dead counts as sent. One that no beat reported does: it goes out as soon as its
+ * reservation is durable, so the vendor may well have worked for it.
  */
 export function wasSent({ sent, attempts }: Progress): boolean {
   return sent || attempts === 0;
 }
 
-/** Ends a reservation for an owner that is gone, by how far its call had come. */
+/** Ends a reservation whose owner is dead, by how far its call had come. */
 export function recover(reserved: Nano, progress: Progress, at: number): Ended {
   if (!wasSent(progress)) return end(reserved, undefined, { ...progress, reason: 'never_sent', basis: 'none', at }, 'recovered');
   const facts: Facts = { ...progress, reason: progress.sent ? 'recovered' : 'presumed_sent', basis: 'estimate', at };
   return end(reserved, progress.owed, facts, 'recovered');
 }
 
-/** What is known of a call from its quote alone. */
+/** What is known of a call that no beat has reported: only its quote. */
 export function presumed(id: string, { input, owed, model, provider, price }: Quote): Progress {
   return { id, model, provider, price, input, output: 0, usage: `{"input":${input},"output":0}`, costs: '[]', attempts: 0, sent: false, delivered: 0, owed };
 }
@@ -95,19 +95,19 @@ export interface Minute {
 
 const minute = 60_000;
 
-/** The minute that a call at this moment counts in: a new one where the last is over, or the clock was set back by more. */
+/** The minute in which a call at this moment is counted. It is a new one if the last is over, or if the clock was set back by more than a minute. */
 export function minuteOf(last: Minute, at: number): Minute {
   return Math.abs(at - last.began) < minute ? last : { began: at, calls: 0 };
 }
 
-/** Whether a call at this moment is one too many; passed the key's rate, undefined where it has none. */
+/** Whether a call at this moment exceeds the key's rate, which is undefined where it has none. */
 export function limited(rate: number | undefined, last: Minute, at: number): Extract<Reserved, { status: 'limited' }> | undefined {
   if (rate === undefined) return undefined;
   const { began, calls } = minuteOf(last, at);
   return calls < rate ? undefined : { status: 'limited', rate, wait: began + minute - at };
 }
 
-/** How a reservation that is not pending any more ended, and what was posted for it by then. */
+/** How a reservation ended that is not pending any more, and what was posted for it until then. */
 export interface Past {
   readonly kind: string;
   readonly flags: string;
@@ -115,7 +115,7 @@ export interface Past {
   readonly isAdjusted: boolean;
 }
 
-/** A reservation that another ended is not ended again: what its owner knows better becomes an adjustment. */
+/** Settles a call whose reservation has already ended. Where another process ended it, what its owner knows better becomes an adjustment. */
 export function endLate({ kind, flags, posted, isAdjusted }: Past, settlement: Settlement): Ended {
   const wasTaken = kind === 'expire' || flags.split(' ').includes('recovered');
   if (!wasTaken) return { endings: [], settled: { status: kind === 'post' ? 'already_posted' : 'already_voided' } };
@@ -127,7 +127,7 @@ export function endLate({ kind, flags, posted, isAdjusted }: Past, settlement: S
   return { endings: [adjustment], settled: { status: 'adjusted', by } };
 }
 
-/** A claim that anybody may take again. */
+/** Whether anybody may take the claim again. */
 export function isOver({ state, expires }: ClaimRecord, at: number): boolean {
   return state === 'done' && expires <= at;
 }

@@ -1,4 +1,4 @@
-/** What the ledger's addresses take and give, for the document that describes the gateway. */
+/** What the ledger's addresses take and return, for the OpenAPI document. */
 import { z } from 'zod';
 import type { Description } from '../../../core/index.ts';
 import { accountOrder, creditOrder, creditQuery } from './operator/accounts.ts';
@@ -44,11 +44,13 @@ const key = z
 const newKey = key.extend({ key: z.string().meta({ description: 'The secret, told this once.' }) }).meta({ title: 'NewKey' });
 
 const credited = z.looseObject({ status: z.string(), account: z.string(), total: usd }).meta({ title: 'Credited' });
-const entry = z.looseObject({ number: z.int(), kind: z.string(), account: z.string(), at: time, credits: usd, available: usd, reserved: usd, revenue: usd }).meta({ title: 'Entry' });
+const entry = z.looseObject({
+  number: z.int(), kind: z.string(), account: z.string(), at: time, credits: usd, available: usd, reserved: usd, revenue: usd,
+}).meta({ title: 'Entry' });
 const pending = z.looseObject({ call: z.string(), account: z.string(), amount: usd, since: time }).meta({ title: 'PendingCall' });
 const totals = z.object({ calls: z.int(), amount: usd, oldest: time.nullable() });
 
-/** A page of a list; `next` is what to say as `after` for the one that follows. */
+/** A page of a list; `next` is the `after` of the next page. */
 function list(item: z.ZodType): z.ZodObject {
   return z.looseObject({ data: z.array(item), next: z.union([z.string(), z.int()]).nullable() });
 }
@@ -62,7 +64,11 @@ const operators: Readonly<Record<string, Operator>> = {
   'GET /admin/accounts': { summary: 'Accounts', query: page, replies: { 200: json(list(account)) } },
   'POST /admin/accounts': { summary: 'Make an account', body: json(accountOrder), replies: { 201: json(account) } },
   'GET /admin/accounts/:account': { summary: 'One account, with what it was credited', replies: { 200: json(account) } },
-  'GET /admin/credits': { summary: 'Credits', query: creditQuery, replies: { 200: json(list(z.looseObject({ account: z.string(), amount: usd, kind: z.string(), at: time }))) } },
+  'GET /admin/credits': {
+    summary: 'Credits',
+    query: creditQuery,
+    replies: { 200: json(list(z.looseObject({ account: z.string(), amount: usd, kind: z.string(), at: time }))) },
+  },
   'POST /admin/credits': {
     summary: 'Credit an account',
     details: 'A reference is credited once: said again, it changes nothing and is answered with 200.',
@@ -77,10 +83,13 @@ const operators: Readonly<Record<string, Operator>> = {
   'GET /admin/usage': { summary: 'Usage, summed up', query: usageQuery, replies: { 200: { ...json(usage), ...csv } } },
   'GET /admin/entries': { summary: 'Entries of the ledger', query: entryQuery, replies: { 200: { ...json(list(entry)), ...csv } } },
   'GET /admin/reservations': { summary: 'What is reserved for calls that run', query: pendingQuery, replies: { 200: json(list(pending).extend({ totals })) } },
-  'GET /admin/audit': { summary: 'Audit of all books', replies: { 200: json(z.looseObject({ ok: z.boolean(), entries: z.int(), findings: z.array(z.unknown()) })) } },
+  'GET /admin/audit': {
+    summary: 'Audit of all books',
+    replies: { 200: json(z.looseObject({ ok: z.boolean(), entries: z.int(), findings: z.array(z.unknown()) })) },
+  },
 };
 
-/** Passed method and path of an operators' route. */
+/** Describes an operators' route, which is named by its method and path. */
 export function operatorDescription(name: string): Description {
   return { ...(operators[name] ?? { summary: name, replies: { 200: {} } }), error: errorSchema };
 }

@@ -1,4 +1,4 @@
-/** What the doctor learns of the ledger: that it opens, and that its books are sound. */
+/** What the doctor checks of the ledger: that it opens, and that its books keep their rules. */
 import type { Examination, Finding } from '../../../core/index.ts';
 import type { Store } from './store.ts';
 
@@ -7,7 +7,8 @@ const subject = 'ledger';
 async function audited(store: Store): Promise<Finding> {
   const { ok, entries, accounts, broken } = await store.audit();
   if (ok) return { subject, state: 'well', told: `opens, and its books are sound: ${entries} entries of ${accounts} accounts` };
-  return { subject, state: 'fault', told: `its books break ${broken} rules`, remedy: 'tollgate audit names each of them; keep the file as it is until the cause is known' };
+  const remedy = 'tollgate audit names each of them; keep the file as it is until the cause is known';
+  return { subject, state: 'fault', told: `its books break ${broken} rules`, remedy };
 }
 
 export function ledgerExamination(open: () => Promise<Store>): Examination {
@@ -23,7 +24,8 @@ export function ledgerExamination(open: () => Promise<Store>): Examination {
         }
       } catch (error) {
         const told = `it cannot be opened or read: ${error instanceof Error ? error.message : String(error)}`;
-        return [{ subject, state: 'fault', told, remedy: 'look at its disk and its rights, or at the database and its address; without a ledger no call is served' }];
+        const remedy = 'look at its disk and its rights, or at the database and its address; without a ledger no call is served';
+        return [{ subject, state: 'fault', told, remedy }];
       }
     },
   };

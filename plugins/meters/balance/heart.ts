@@ -1,9 +1,9 @@
 /**
- * Says that this process is alive, and takes over what others left behind. Each beat makes its reservations its own
- * for another while and tells how far their calls have come. An owner whose beat stands still for the length of its
- * lease is dead, and its reservations are ended by what was last told of them. Time is measured by this process's
- * own clock alone, between looks that succeeded one after the other: a clock that jumps, a machine that slept and a
- * ledger that was away for a while make nobody dead.
+ * Says that this process is alive, and takes over what dead ones left behind. Each beat renews the claim of this process
+ * to its own reservations and records how far their calls have come. An owner that did not beat for the length of its
+ * lease is dead: its reservations are ended by what its last beat recorded. That time is measured by this process's own
+ * clock, between looks that succeeded one after the other. So a clock that jumps, a machine that slept or a ledger that
+ * was away does not make a living process seem dead.
  */
 import { setTimeout as pauseFor } from 'node:timers/promises';
 import { formatUsd, Running, type Host, type Planned } from '../../../core/index.ts';
@@ -13,14 +13,14 @@ import type { OwnerRecord, Progress, RecoveredCall, Store } from './store.ts';
 export interface HeartOptions {
   readonly store: Store;
   readonly logger: Host['logger'];
-  /** Milliseconds between two beats, and until an owner without one is dead. */
+  /** Milliseconds between two beats, and milliseconds without a beat after which an owner is dead. */
   readonly every: number;
   readonly lease: number;
-  /** Milliseconds after which a reservation is given back, whoever has it. */
+  /** Milliseconds after which a reservation is given back, whoever owns it. */
   readonly longestCall: number;
-  /** Called while the ledger is well: after each beat. Rejects where it is not. */
+  /** Called after each beat that succeeded. Rejects where the ledger fails meanwhile. */
   onBeat(): Promise<void>;
-  /** Told of each call that was recovered. */
+  /** Called with each call that was recovered. */
   onRecovered(call: RecoveredCall): void;
 }
 
@@ -28,20 +28,20 @@ export interface HeartOptions {
 const part = 200;
 /** Beats between two looks for reservations that are too old. */
 const expireEvery = 60;
-/** Milliseconds that the clock on the wall may gain or lose between two beats: one that does more has jumped. */
+/** Milliseconds that the wall clock may gain or lose between two beats. If it gains or loses more, it has jumped. */
 const mostUneven = 60_000;
 
 interface Live {
   readonly exchange: Planned;
-  /** What was last told of it. */
+  /** What the last beat said of it, so that only what has changed is sent again. */
   told: string;
 }
 
 interface Seen {
   readonly beat: number;
-  /** Whether it had nothing reserved: it need not beat then, and its silence counts anew once it reserves again. */
+  /** Whether it had nothing reserved. It need not beat then, so its silence is counted from zero once it reserves again. */
   readonly isIdle: boolean;
-  /** Milliseconds for which it was seen to stand still. */
+  /** Milliseconds for which no new beat of it was seen. */
   readonly still: number;
 }
 
@@ -55,7 +55,7 @@ export class Heart {
   #hasBegun = false;
   #seen = new Map<string, Seen>();
   #lookedAt = -Infinity;
-  /** How far the wall clock is ahead of the process's own, and since when (by its own) that has not changed. */
+  /** How far the wall clock is ahead of the process's own clock, and since when (by its own clock) it has not jumped. */
   #ahead = Date.now() - performance.now();
   #evenSince = performance.now();
   #beating: Promise<void> = Promise.resolve();
@@ -64,7 +64,7 @@ export class Heart {
     this.#options = options;
   }
 
-  /** From now on the call is told of, until its end is. */
+  /** From now on beats report how far the call has come, until `end`. */
   begin(exchange: Planned): void {
     this.#places.set(exchange.id, this.#live.add({ exchange, told: '' }));
     this.#hasBegun = true;
@@ -96,7 +96,7 @@ export class Heart {
         await this.look(performance.now());
         if (round % expireEvery === expireEvery - 1) await this.#expire();
       } catch (error) {
-        // Refused calls say the same, and readiness too.
+        // Only a debug line: refused calls and the readiness page report the same failure.
         this.#options.logger.debug({ error }, 'the ledger could not be asked for a beat');
         this.forget();
       }
@@ -104,7 +104,7 @@ export class Heart {
     }
   }
 
-  /** One sign of life; none is needed where nothing is reserved, but to see that a ledger is well again. */
+  /** One sign of life. Where nothing is reserved none is needed, unless the ledger failed: then the beat shows when it works again. */
   async beat(): Promise<void> {
     const { store, lease } = this.#options;
     if (this.#live.size === 0 && !this.#hasBegun && !store.health()) return;
@@ -122,10 +122,10 @@ export class Heart {
     for (const [live, told] of telling) live.told = told;
   }
 
-  /** Looks at everyone's beat, at a moment of the own clock, and recovers what the dead have left. */
+  /** Looks at everyone's beat and recovers what dead owners have left. `now` is a time of the process's own clock. */
   async look(now: number): Promise<void> {
     const { store, every, lease } = this.#options;
-    // Who did not look for long may have slept, and the others with it: that counts for little, or for nothing.
+    // After a long gap this process may have slept, and the others with it. So a gap counts for little, or not at all.
     const gap = now - this.#lookedAt;
     const passed = gap > lease ? 0 : Math.min(gap, every * 1.5);
     this.#lookedAt = now;
@@ -136,7 +136,7 @@ export class Heart {
       const before = this.#seen.get(other.owner);
       const isIdle = other.pending === 0;
       const still = before?.beat === other.beat && before.isIdle === isIdle ? before.still + passed : 0;
-      // One that never beat has told no lease.
+      // An owner that never beat has stated no lease: ours is taken.
       if (still >= Math.max(other.lease, lease)) dead.push(other);
       else seen.set(other.owner, { beat: other.beat, isIdle, still });
     }
@@ -144,21 +144,24 @@ export class Heart {
     for (const owner of dead) await this.#recover(owner);
   }
 
-  /** The ledger was away: nobody can be said to have stood still meanwhile. */
+  /** Called after the ledger was away: meanwhile nobody could beat, so the silence seen so far proves nothing. */
   forget(): void {
     this.#seen.clear();
   }
 
   async #recover({ owner, beat, pending }: OwnerRecord): Promise<void> {
     const { store, logger, onRecovered } = this.#options;
-    // One that had nothing is only forgotten: what it may have reserved since is not touched.
+    // An owner that had nothing reserved is only forgotten. A limit of 0 keeps what it may have reserved since from being recovered.
     const limit = pending === 0 ? 0 : part;
     let count = 0;
     for (;;) {
       const calls = await store.recover({ owner, beat, limit, at: Date.now() });
       for (const call of calls) {
         onRecovered(call);
-        logger.info({ call: call.id, status: call.status, amount: formatUsd(call.amount) }, 'a call that a process left behind was settled by what was known of it');
+        logger.info(
+          { call: call.id, status: call.status, amount: formatUsd(call.amount) },
+          'a call that a process left behind was settled by what was known of it',
+        );
       }
       count += calls.length;
       if (calls.length < part) break;
@@ -172,7 +175,10 @@ export class Heart {
     this.#ahead = ahead;
   }
 
-  /** What was made before the clock on the wall jumped, or before this process began to watch it, tells no age: it is waited for until it would be too old all the same. */
+  /**
+   * Gives back reservations that are too old. Ages are not known across a jump of the wall clock, or from before this
+   * process began to watch it, so it first waits for the full time.
+   */
   async #expire(): Promise<void> {
     const { store, longestCall } = this.#options;
     if (performance.now() - this.#evenSince < longestCall) return;

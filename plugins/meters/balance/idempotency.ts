@@ -1,7 +1,7 @@
 /**
- * A call with an `Idempotency-Key` is charged once however often it is sent. The key is claimed in the transaction
- * that reserves and stands for the call's outcome from the one that posts: the same call gets the same bytes again,
- * another call under the same key is refused, and a call for which nothing was charged leaves its key free.
+ * A call with an `Idempotency-Key` is charged once, however often it is sent. The transaction that reserves claims the
+ * key, and the one that posts stores the outcome under it. The same call then gets the same bytes again, and a different
+ * call with the same key is refused. A call that cost nothing leaves its key free.
  */
 import { createHash, hash } from 'node:crypto';
 import { z } from 'zod';
@@ -11,7 +11,7 @@ import type { Claim, ClaimRecord, Store } from './store.ts';
 export const idempotencyOptions = z.strictObject({
   /** Seconds for which an outcome is kept. */
   ttl: z.int().positive().default(24 * 3600),
-  /** Bytes of a reply that are kept at most; of a longer one a retry gets the beginning and an error. */
+  /** Bytes of a reply that are kept at most. A retry of a longer one gets the beginning and then an error. */
   largest: z.int().min(0).default(8 * 1024 * 1024),
 });
 
@@ -19,10 +19,10 @@ export type IdempotencyOptions = z.output<typeof idempotencyOptions>;
 
 const header = 'idempotency-key';
 const longestKey = 255;
-/** Seconds after which a call that runs may be asked for again. */
+/** Seconds after which the outcome of a running call may be asked for again. */
 const retryAfter = 1;
 
-/** Milliseconds between two looks for outcomes whose time is over, and how many go at once. */
+/** Milliseconds between two sweeps of outcomes whose time is over, and how many go at once. */
 const sweepEvery = 60_000;
 const sweepSize = 500;
 
@@ -30,12 +30,12 @@ async function sweep(store: Store): Promise<void> {
   while ((await store.sweep({ at: Date.now(), limit: sweepSize })) === sweepSize);
 }
 
-/** Takes away from time to time what nobody can ask for any more; what a look misses the next one finds. */
+/** Deletes outcomes whose time is over, from time to time. What one sweep misses the next one finds. */
 export function keepSwept(store: Store): NodeJS.Timeout {
   return setInterval(() => void sweep(store).catch(() => undefined), sweepEvery).unref();
 }
 
-/** What a call claims; undefined where it has no key. Throws `invalid_request` for a key nobody could mean. */
+/** The claim of a call; undefined where it sent no key. Throws `invalid_request` for a key that cannot be meant. */
 export function claimOf(parsed: Parsed, { ttl }: IdempotencyOptions): Claim | undefined {
   const key = parsed.headers[header];
   if (key === undefined || parsed.operation === 'count') return undefined;
@@ -49,7 +49,7 @@ export function claimOf(parsed: Parsed, { ttl }: IdempotencyOptions): Claim | un
   };
 }
 
-/** A JSON body is the same when its text is. A form's text lacks its files, and the same files come between other boundaries: what it decodes to is compared. */
+/** Of a JSON body the text is compared. The text of a form lacks its files, and boundaries differ each time, so a form is compared by what it decodes to. */
 function fingerprintOf({ protocol, operation, call, text, canonical }: Parsed): string {
   const { model, stream, framing } = call;
   const digest = createHash('sha256').update(JSON.stringify([protocol.name, operation, model, stream, framing, text.length])).update(text);
@@ -57,15 +57,19 @@ function fingerprintOf({ protocol, operation, call, text, canonical }: Parsed): 
   return digest.digest('hex');
 }
 
-/** Why a call cannot have a claim that another call has. */
+/** The error for a call that wants a claim which another call has. */
 export function claimRefusal(held: ClaimRecord, wanted: Claim | undefined): GatewayError {
   if (held.fingerprint !== wanted?.fingerprint) {
-    return new GatewayError('idempotency_mismatch', 'This Idempotency-Key stands for a call with another body; send this one with a key of its own.', { param: header });
+    return new GatewayError(
+      'idempotency_mismatch',
+      'This Idempotency-Key stands for a call with another body; send this one with a key of its own.',
+      { param: header },
+    );
   }
   return new GatewayError('conflict', 'The first call with this Idempotency-Key still runs; send it again soon for its outcome.', { retryAfter });
 }
 
-/** What a claim stands for, to be sent again; undefined where nobody has it. Throws where it cannot be had. */
+/** The stored outcome to send again; undefined where nobody has the claim. Throws where the outcome cannot be sent. */
 export async function replayOf(parsed: Parsed, claim: Claim, store: Store): Promise<Replay | undefined> {
   const held = await store.findClaim({ name: claim.name, at: parsed.receivedAt });
   if (!held) return undefined;
@@ -79,7 +83,7 @@ export async function replayOf(parsed: Parsed, claim: Claim, store: Store): Prom
   };
 }
 
-/** The part that was kept, and the error that goes on from it; it was kept by whole frames. */
+/** The part of a stream that was kept, which ends with a whole frame, followed by the error. */
 function withError(body: Uint8Array, error: GatewayError, { protocol, call }: Parsed): Uint8Array {
   const kept = Buffer.from(body);
   const text = kept.toString('utf8');
@@ -87,5 +91,6 @@ function withError(body: Uint8Array, error: GatewayError, { protocol, call }: Pa
 }
 
 function lost({ call }: ClaimRecord): GatewayError {
-  return new GatewayError('outcome_not_kept', `The first call with this Idempotency-Key (${call}) was charged, and not all of its reply could be kept. It is not made again; use another key for a new call.`);
+  const charged = `The first call with this Idempotency-Key (${call}) was charged, and not all of its reply could be kept.`;
+  return new GatewayError('outcome_not_kept', `${charged} It is not made again; use another key for a new call.`);
 }

@@ -1,7 +1,7 @@
 /**
- * Prepaid balance: what a call could cost is reserved before it is sent and settled once it ended, in a ledger
- * that also knows the keys. A call is not sent before its reservation is durable, and its reply's last word
- * waits for the entry that settles it.
+ * Prepaid balance: what a call could cost is reserved before it is sent, and settled when it has ended, in a ledger that
+ * also knows the keys. A call is not sent before its reservation is durable, and the last word of its reply waits for
+ * the entry that settles it.
  */
 import { z } from 'zod';
 import { definePlugin, GatewayError, longestDeadline, usd } from '../../../core/index.ts';
@@ -22,13 +22,13 @@ import { settlementOf } from './settlement.ts';
 import type { Store } from './store.ts';
 import { topUpOptions, topUpRoute } from './top-ups.ts';
 
-/** What a store of another's making is asked, and answers. */
+/** For stores that others write: what such a store is asked, and what it answers. */
 export type * from './store.ts';
 
 const options = z.strictObject({
   /** Where the ledger is kept. */
   store: storeOptions.prefault({ kind: 'sqlite' }),
-  /** A call whose worst case the balance does not cover: its output limit is lowered, or it is refused. */
+  /** What happens to a call whose worst case the balance does not cover: its output limit is lowered, or it is refused. */
   whenShort: z.enum(['lower', 'refuse']).default('lower'),
   /** Tokens of output a limit is never lowered below; 16 is the least that responses clients may ask for. */
   leastOutput: z.int().positive().default(16),
@@ -36,7 +36,7 @@ const options = z.strictObject({
   reserve: z.enum(['first', 'dearest']).default('first'),
   /** Where the balance endpoint answers. */
   addresses: z.array(z.string().startsWith('/')).default(['/v1/user/balance', '/alpha/user/balance', '/beta/user/balance']),
-  /** USD of bonus credit that comes with the first key of a new ledger; with none there is no such key. */
+  /** USD of bonus credit that comes with the first key of a new ledger. With 0 no first key is made. */
   firstCredit: usd.refine((amount) => amount >= 0n, 'must not be negative').prefault('1'),
   /** How long, and how much of, the outcome of a call with an `Idempotency-Key` is kept. */
   idempotency: idempotencyOptions.prefault({}),

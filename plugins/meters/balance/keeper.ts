@@ -1,6 +1,6 @@
 /**
- * The ledger of a process, whatever configuration is in service: its store, the beats that keep its reservations its
- * own, the audits beside it, and the entries that wait until the ledger is well again.
+ * The ledger of a process, across all reloads of its configuration: its store, the beats that keep its reservations its
+ * own, the audits, and the entries that wait until the ledger works again.
  */
 import { formatUsd, isGatewayError, Running, type Host, type Planned } from '../../../core/index.ts';
 import { Heart } from './heart.ts';
@@ -14,15 +14,15 @@ export interface KeeperOptions {
   readonly metrics: LedgerMetrics;
   /** Milliseconds without a beat after which a process is dead. */
   readonly lease: number;
-  /** Milliseconds after which a reservation is given back, whoever has it. */
+  /** Milliseconds after which a reservation is given back, whoever owns it. */
   readonly longestCall: number;
-  /** Milliseconds between two audits of what was written since the last one; 0: none. */
+  /** Milliseconds between two audits of what was written since the last one; 0: there are no such audits. */
   readonly auditEvery: number;
 }
 
-/** A beat that is late, or two, kill nobody. */
+/** So many that a process is not taken for dead when one beat or two come late. */
 const beatsPerLease = 3;
-/** A longer outage leaves the rest to time: they are given back when they expire. */
+/** How many are remembered. In a longer outage the others are given back only when they expire. */
 const mostDoubtful = 100_000;
 
 export class Keeper {
@@ -31,7 +31,7 @@ export class Keeper {
   readonly #heart: Heart;
   readonly #closing = new AbortController();
   readonly #settling = new Running<Promise<unknown>>();
-  /** Reservations that may have been made, and were refused to their callers. */
+  /** Reservations whose callers were refused though they may have been made: the ledger's answer was lost. */
   readonly #doubtful = new Set<string>();
   readonly #auditing: NodeJS.Timeout | undefined;
 
@@ -46,12 +46,12 @@ export class Keeper {
     if (auditEvery > 0) this.#auditing = setInterval(() => void this.audit(), auditEvery).unref();
   }
 
-  /** The call has a reservation: it is told of with each beat until it is settled. */
+  /** From now on each beat reports how far the call has come, until it is settled. */
   begin(exchange: Planned): void {
     this.#heart.begin(exchange);
   }
 
-  /** Resolves once the entry is durable, or given up because the gateway stops. */
+  /** Resolves once the entry is durable, or was given up because the gateway stops. */
   async settle(settlement: Settlement): Promise<Settled | undefined> {
     const settling = settleDurably(this.store, settlement, { logger: this.#options.logger, closing: this.#closing.signal });
     const place = this.#settling.add(settling);
@@ -62,7 +62,7 @@ export class Keeper {
     return settled;
   }
 
-  /** Rejects where the ledger cannot be asked; what it may have reserved all the same is given back once it is well again. */
+  /** Rejects where the ledger cannot be asked. If it reserved anything all the same, that is given back once it works again. */
   async reserve(request: ReserveRequest): Promise<Reserved> {
     try {
       return await this.store.reserve(request);
@@ -72,7 +72,7 @@ export class Keeper {
     }
   }
 
-  /** Gives back what was reserved though its answer was lost: with every beat that succeeds, since it fails as long as the ledger does. */
+  /** Gives back reservations whose answers were lost. It runs after each beat that succeeds: before, the ledger would fail again. */
   async #giveBack(): Promise<void> {
     const ids = [...this.#doubtful];
     await Promise.all(ids.map(async (id) => {
@@ -81,7 +81,7 @@ export class Keeper {
     }));
   }
 
-  /** Looks at what was written since the last time; resolves when metrics and log know of it. */
+  /** Audits what was written since the last time. Resolves when the metrics and the log have the result. */
   async audit(): Promise<void> {
     const { logger, metrics } = this.#options;
     try {
@@ -93,7 +93,7 @@ export class Keeper {
     }
   }
 
-  /** Tries once more what could not be written, and lets go of the store. What is left is recovered by the next process. */
+  /** Tries once more to write what waits, and closes the store. What could not be written, the next process recovers. */
   async close(): Promise<void> {
     clearInterval(this.#auditing);
     this.#closing.abort();

@@ -1,8 +1,8 @@
-/** What a key may do, held where a call meets it: its time when it is shown, its models before anything is reserved. The spend cap and the rate are held by the ledger. */
+/** Checks the limits of a key: its expiry when it is shown, its models before anything is reserved. The ledger checks the spend cap and the rate. */
 import { GatewayError, type Grant, type Principal } from '../../../core/index.ts';
 import type { KeyRecord } from './store.ts';
 
-/** A key as calls carry it: whose it is, and what it may do. */
+/** A key as calls carry it: its account, and what it may do. */
 export class KeyHolder implements Principal {
   readonly kind: KeyRecord['kind'];
   readonly account: string;
@@ -21,10 +21,12 @@ export class KeyHolder implements Principal {
   }
 }
 
-/** Throws `invalid_api_key` for a key that is disabled or whose time is over. */
+/** Throws `invalid_api_key` for a key that is disabled or has expired. */
 export function checkInForce(holder: KeyHolder): KeyHolder {
   if (holder.disabled) throw new GatewayError('invalid_api_key', `The API key ${holder.key} is disabled.`);
-  if (holder.expires <= Date.now()) throw new GatewayError('invalid_api_key', `The API key ${holder.key} expired at ${new Date(holder.expires).toISOString()}.`);
+  if (holder.expires <= Date.now()) {
+    throw new GatewayError('invalid_api_key', `The API key ${holder.key} expired at ${new Date(holder.expires).toISOString()}.`);
+  }
   return holder;
 }
 
@@ -32,7 +34,7 @@ function covers(pattern: string, model: string): boolean {
   return pattern.endsWith('*') ? model.startsWith(pattern.slice(0, -1)) : model === pattern;
 }
 
-/** The grant without the targets whose models the key may not call. Throws `forbidden` where none is left. */
+/** The grant, without targets whose models the key may not call. Throws `forbidden` where none is left. */
 export function withinModels(grant: Grant, principal: Principal): Grant {
   const models = principal instanceof KeyHolder ? principal.models : undefined;
   if (!models) return grant;

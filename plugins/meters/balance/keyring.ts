@@ -1,7 +1,7 @@
 /**
- * Tells whose key a secret is. The ledger is asked at most once a second for each key, so a key that is disabled
- * is refused within a second. Secrets nobody has are remembered apart and in small number: a flood of them must
- * neither reach the ledger each time nor push out the keys in use.
+ * Finds the key of a secret. The ledger is asked at most once a second for each key, so a disabled key is refused within
+ * a second. Unknown secrets are remembered apart, and only a few: a flood of them must neither reach the ledger each
+ * time nor push out the keys in use.
  */
 import { timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -10,12 +10,12 @@ import { hashSecret, isSecret } from '../../shared/secret.ts';
 import { checkInForce, KeyHolder } from './key-limits.ts';
 import type { Store } from './store.ts';
 
-/** Milliseconds an answer holds, counted from when it was asked for: under a second, with room for the call itself. */
+/** Milliseconds for which an answer holds, counted from the question: under a second, with room for the call itself. */
 const ttl = 900;
 
 export function createKeyring(store: () => Store): Keyring {
   const unknown = new LRUCache<string, true>({ max: 1000, ttl });
-  // Cached under the whole hash: under a part of it, one key could stand for another.
+  // Cached by the whole hash: by a part of it, one key could be taken for another.
   const known = new LRUCache<string, KeyHolder>({
     max: 10_000,
     ttl,

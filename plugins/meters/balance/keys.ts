@@ -1,17 +1,17 @@
-/** Keys as the ledger has them: known by the start of their secret's hash, and never by the secret. */
+/** Keys as the ledger knows them: by the start of their secret's hash, and never by the secret. */
 import { createSecret, hashSecret, type SecretKind } from '../../shared/secret.ts';
 import type { KeyLimits, NewKey, Store } from './store.ts';
 
 const idLength = 16;
 
-/** What a key is called where it is shown: the start of its hash. */
+/** The name of a key wherever it is shown: the start of its hash. */
 export function keyId(keyHash: string): string {
   return keyHash.slice(0, idLength);
 }
 
 export const noLimits: KeyLimits = { spendCap: undefined, models: undefined, expires: undefined, callsPerMinute: undefined };
 
-/** A secret that was just made, and what of it may be kept. */
+/** A new secret, and the parts of it that may be kept. */
 export function newSecret(kind: SecretKind): { secret: string; kept: Pick<NewKey, 'id' | 'hash' | 'lastFour' | 'at'> } {
   const secret = createSecret(kind);
   const hash = hashSecret(secret);
@@ -20,11 +20,11 @@ export function newSecret(kind: SecretKind): { secret: string; kept: Pick<NewKey
 
 export interface KeyOrder extends Partial<KeyLimits> {
   readonly name: string;
-  /** Undefined: an operator's key. */
+  /** Undefined for an operator key. */
   readonly account: string | undefined;
 }
 
-/** Makes a key; the answer is all there will ever be of its secret. Undefined: there is no such account. */
+/** Makes a key. Its secret is in this answer and nowhere else. Undefined where there is no such account. */
 export async function issueKey(store: Store, order: KeyOrder): Promise<{ secret: string; id: string } | undefined> {
   const kind = order.account === undefined ? 'operator' : 'user';
   const { secret, kept } = newSecret(kind);

@@ -1,4 +1,4 @@
-/** What the ledger tells Prometheus: how it writes, what is pending, and everything that should not happen. */
+/** The ledger's metrics: how it writes, what is pending, and everything that should not happen. */
 import type { Counter } from 'prom-client';
 import { toUsdNumber, type Host } from '../../../core/index.ts';
 import { counter, gauge, histogram } from '../../shared/metric.ts';
@@ -9,15 +9,15 @@ type Metrics = Host['metrics'];
 const seconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 const operations = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 
-/** The store that is asked when a scrape comes: one at a time, since all of a process share its metrics. */
+/** The store that a scrape reads from. There is only one, since the metrics belong to the process. */
 let watched: Store | undefined;
 
-/** A gauge of the whole ledger, asked for with each scrape: the same in every worker and on every machine. */
+/** A gauge of the whole ledger, read at each scrape. It is the same in every worker and on every machine. */
 function asked(metrics: Metrics, name: string, help: string, read: (totals: Totals) => number): void {
   const made = gauge(metrics, name, help, 'max');
   Object.assign(made, {
     async collect() {
-      // A ledger that cannot be asked leaves the last figure: readiness tells of it.
+      // Where the ledger cannot be asked the gauge keeps its last value; readiness reports the failure.
       const totals = await watched?.totals().catch(() => undefined);
       if (totals) made.set(read(totals));
     },
@@ -31,9 +31,9 @@ export interface LedgerMetrics {
   readonly recovered: Counter<'status'>;
   /** Counts one group of writes. */
   onGroup(group: { readonly operations: number; readonly seconds: number }): void;
-  /** From now on this store is asked for what is pending. */
+  /** From now on scrapes read from this store. */
   watch(store: Store): void;
-  /** Told how many findings an audit had. */
+  /** Sets the number of findings of the last audit. */
   audited(broken: number): void;
 }
 
@@ -49,12 +49,16 @@ export function ledgerMetrics(metrics: Metrics): LedgerMetrics {
   asked(metrics, 'tollgate_ledger_oldest_pending_seconds', 'Age of the oldest reservation that has not ended.', age);
   const isNew = !metrics.getSingleMetric('tollgate_ledger_audit_ok');
   const audit = gauge(metrics, 'tollgate_ledger_audit_ok', '1 while the last audit found nothing wrong, 0 otherwise.', 'min');
-  // Until the first one is done nothing is known to be wrong.
+  // Before the first audit nothing is known to be wrong.
   if (isNew) audit.set(1);
   const findings = gauge(metrics, 'tollgate_ledger_audit_findings', 'What the last audit found wrong.', 'max');
   return {
     overages: counter(metrics, 'tollgate_ledger_overage_total', 'Calls that cost more than was reserved for them.'),
-    suspect: counter(metrics, 'tollgate_ledger_suspect_total', "Calls whose vendor's figures could not be true and were bounded, or that it served at a price nobody knows."),
+    suspect: counter(
+      metrics,
+      'tollgate_ledger_suspect_total',
+      "Calls whose vendor's figures could not be true and were bounded, or that it served at a price nobody knows.",
+    ),
     late: counter(metrics, 'tollgate_ledger_late_total', 'Calls that were settled after they had been recovered or had expired.'),
     recovered: counter(metrics, 'tollgate_ledger_recovered_total', 'Calls of dead processes that were settled by this one.', ['status']),
     onGroup({ operations: size, seconds: duration }) {

@@ -1,7 +1,7 @@
-/** Who there is in a ledger, and what they have and may do: accounts, their credit and their keys. */
+/** The people of a ledger: accounts, their credit and their keys, and what each key may do. */
 import type { Nano } from '../../../core/index.ts';
 
-/** Posted amounts, except `pending`: what reservations hold at the moment. */
+/** Posted amounts, except `pending`, which is what reservations hold at the moment. */
 export interface Balance {
   readonly total: Nano;
   readonly used: Nano;
@@ -18,10 +18,10 @@ export type CreditKind = (typeof creditKinds)[number];
 
 export interface Credit {
   readonly account: string;
-  /** More than nothing. */
+  /** Always more than zero. */
   readonly amount: Nano;
   readonly kind: CreditKind;
-  /** Names the credit where it comes from: the same reference is credited once, whatever account it is for. */
+  /** Where the credit comes from. The same reference is credited only once, even if it comes again for another account. */
   readonly reference: string | undefined;
   readonly at: number;
 }
@@ -29,28 +29,28 @@ export interface Credit {
 /** `reference_taken`: the reference stands for another amount or account; `not_found`: no such account. */
 export type Credited = 'credited' | 'already_credited' | 'reference_taken' | 'not_found';
 
-/** What a key may do; undefined: as much as its account. */
+/** What a key may do. Where a limit is undefined, the key may do what its account may. */
 export interface KeyLimits {
-  /** All it may ever spend. Held by `reserve`, as `callsPerMinute` is; the others by whoever asks before it. */
+  /** All it may ever spend. `reserve` checks this and `callsPerMinute`; the other limits are checked before it is called. */
   readonly spendCap: Nano | undefined;
   /** The ids of the models it may call. */
   readonly models: readonly string[] | undefined;
-  /** From when on it is refused. */
+  /** Since when it is refused. */
   readonly expires: number | undefined;
-  /** Counted with those of the keys it took the place of. */
+  /** Calls are counted together with those of the keys that it replaced. */
   readonly callsPerMinute: number | undefined;
 }
 
 export interface NewKey extends KeyLimits {
-  /** What it is called where it is shown: the start of its hash. */
+  /** The start of its hash, by which it is named wherever it is shown. */
   readonly id: string;
-  /** SHA-256 of the secret, in hexadecimal digits; the secret itself is nowhere kept. */
+  /** SHA-256 of the secret, in hexadecimal digits. The secret itself is not kept anywhere. */
   readonly hash: string;
   readonly lastFour: string;
   readonly name: string;
   /** `user` keys spend from an account; `operator` keys have none and spend nothing. */
   readonly kind: 'user' | 'operator';
-  /** Undefined for operator keys alone. */
+  /** Undefined only for operator keys. */
   readonly account: string | undefined;
   readonly at: number;
 }
@@ -65,7 +65,7 @@ export interface KeyRecord extends Omit<NewKey, 'at'> {
   readonly rotatedTo: string | undefined;
 }
 
-/** What of a key is to be different; what is not named stays. A limit is taken away by null. */
+/** The changes to a key. What is not named stays as it is; null takes a limit away. */
 export interface KeyChanges {
   readonly name?: string;
   readonly disabled?: boolean;
@@ -76,10 +76,10 @@ export interface KeyChanges {
 }
 
 export interface Rotation {
-  /** The id of the key that goes. */
+  /** The id of the key that is replaced. */
   readonly id: string;
   /** Until when it still works. */
   readonly until: number;
-  /** The key that comes: it has the name, the account, the limits and the spending of the one that goes. */
+  /** The key that replaces it, with the same name, account, limits and spending. */
   readonly key: Pick<NewKey, 'id' | 'hash' | 'lastFour' | 'at'>;
 }

@@ -1,4 +1,4 @@
-/** Prices as the ledger keeps them: the rates as the catalogue writes them, each under a version of its own. */
+/** Prices as the ledger keeps them: the rates as the catalogue writes them. Different rates have different versions. */
 import { hash } from 'node:crypto';
 import { formatUsd, type Price } from '../../../core/index.ts';
 import type { Store } from './store.ts';
@@ -6,12 +6,12 @@ import type { Store } from './store.ts';
 const versionLength = 12;
 
 export interface PriceRecord {
-  /** The start of the digest of the rates: the same rates have the same version, whoever reads them. */
+  /** The start of the digest of the rates, so the same rates have the same version in every process. */
   readonly version: string;
   readonly rates: string;
 }
 
-/** One record for each price: every call of a model has the same, and a catalogue lives long. */
+/** One record for each price, made once: all calls of a model share it. */
 const records = new WeakMap<Price, PriceRecord>();
 
 export function priceRecord(price: Price): PriceRecord {
@@ -23,11 +23,11 @@ export function priceRecord(price: Price): PriceRecord {
   return record;
 }
 
-/** Tells a store of each price before it is first quoted from; where that failed it is told again with the next call. */
+/** Gives a store each price before the first quote at it. Where that failed, the next call gives it again. */
 export class PriceBook {
   readonly #told = new Set<string>();
 
-  /** In the same turn as the reservation, so that both share a transaction. */
+  /** Must be called in the same turn as `reserve`, so that both share a transaction. */
   tell(store: Store, price: Price): void {
     const { version, rates } = priceRecord(price);
     if (this.#told.has(version)) return;

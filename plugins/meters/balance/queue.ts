@@ -1,12 +1,12 @@
 /**
- * What waits to be asked of a thread, and what the thread has. Operations of one turn travel as one message and are
- * answered by one; what is asked while a group is on its way waits and forms the next one. So the more there is to
- * write, the more share a commit, and nobody waits for more than the commit at hand and their own.
+ * The operations that wait for a thread, and those that the thread has. All of one turn travel as one message and are
+ * answered by one. What is asked meanwhile waits and forms the next group. So under load more operations share each
+ * commit, and none waits for more than the current commit and its own.
  */
 import { GatewayError } from '../../../core/index.ts';
 import type { Lane, Operation, Outcome } from './operations.ts';
 
-/** Seconds after which a client may find the database well again. */
+/** Seconds after which a client may try again when the database has failed. */
 const retryAfter = 1;
 
 export function unavailable(cause: Error): GatewayError {
@@ -23,11 +23,11 @@ interface Waiting<Asked> {
 export interface GroupAnswer {
   readonly operations: number;
   readonly seconds: number;
-  /** Why the database could not be used; undefined where it could. */
+  /** Why the database could not be used; undefined where it was. */
   readonly failure: Error | undefined;
 }
 
-/** Operations of one lane. */
+/** The operations of one lane. */
 export class Queue<Asked extends Operation = Operation> {
   readonly lane: Lane;
   readonly #send: (lane: Lane, operations: readonly Asked[]) => void;
@@ -35,7 +35,7 @@ export class Queue<Asked extends Operation = Operation> {
   #sent: Waiting<Asked>[] = [];
   #sentAt = 0;
   #scheduled = false;
-  /** Whether the thread is not there yet. */
+  /** Whether what is asked has to wait, since the thread is not there yet. */
   #held = true;
 
   constructor(lane: Lane, send: (lane: Lane, operations: readonly Asked[]) => void) {
@@ -52,18 +52,18 @@ export class Queue<Asked extends Operation = Operation> {
     this.#schedule();
   }
 
-  /** The thread is there: what waits may go. */
+  /** Lets what waits go: the thread is there. */
   release(): void {
     this.#held = false;
     this.#schedule();
   }
 
-  /** The thread is not there, or not any more. */
+  /** Makes what is asked wait: the thread is not there, or not any more. */
   hold(): void {
     this.#held = true;
   }
 
-  /** At the end of the turn, so that all of it travels together. */
+  /** Sends at the end of the turn, so that everything asked in it travels together. */
   #schedule(): void {
     if (this.#scheduled || this.#held || this.#sent.length > 0 || this.#waiting.length === 0) return;
     this.#scheduled = true;

@@ -1,4 +1,4 @@
-/** Rows of the tables as the store answers them, whatever database they come from. */
+/** Turns rows of the tables into what the store returns, whatever database they come from. */
 import type { PendingRow } from './audit.ts';
 import { count, flag, integer, maybe, namedTexts, text, texts, word, type Row } from './rows.ts';
 import {
@@ -14,7 +14,7 @@ export function accountOf(row: Row): AccountRecord {
   return { ...balanceOf(row), name: text(row, 'name'), created: count(row, 'created') };
 }
 
-/** Of a key, joined with its root and its account. */
+/** Reads a row of a key, joined with its root and its account. */
 export function keyOf(row: Row): KeyRecord {
   return {
     id: text(row, 'id'),
@@ -37,7 +37,7 @@ export function keyOf(row: Row): KeyRecord {
 
 const flags = ['recovered', 'late', 'suspect'] as const;
 
-/** Of an entry, joined with its account and the entry that reserved. */
+/** Reads a row of an entry, joined with its account and the entry that reserved. */
 export function entryOf(row: Row): Entry {
   const noted = text(row, 'flags').split(' ');
   return {
@@ -85,7 +85,7 @@ export function progressOf(row: Row): Progress {
   };
 }
 
-/** Of a reservation that has not ended, joined with its account. */
+/** Reads a row of a pending reservation, joined with its account. */
 export function pendingOf(row: Row): PendingRecord {
   return {
     call: text(row, 'call'),
@@ -124,7 +124,7 @@ export function claimOf(row: Row): ClaimRecord {
   };
 }
 
-/** Of a usage report's row; `by` names the columns it was grouped by. */
+/** Reads a row of a usage report; `by` names the columns it was grouped by. */
 export function usageOf(row: Row, by: readonly UsageGroup[]): UsageRow {
   return {
     ...Object.fromEntries(by.map((group) => [group, text(row, `group_${group}`)])),

@@ -5,7 +5,7 @@ import type { Store } from './store.ts';
 const unauthenticated: RouteReply = { status: 401, body: { error: 'unauthenticated', is_active: false } };
 const internalError: RouteReply = { status: 500, body: { error: 'internal error', is_active: false } };
 
-/** The endpoint knows two errors: a key that does not count here, and everything else. */
+/** The endpoint has two errors: one for a key that is not accepted here, and one for everything else. */
 function errors(error: unknown): RouteReply {
   return isGatewayError(error) && (error.status === 401 || error.status === 403) ? unauthenticated : internalError;
 }

@@ -1,6 +1,6 @@
 /**
- * Reads columns of a database's rows as what the tables say they are. Integers come as BigInt from either database.
- * Without zod, which would take 5 MB in the memory of the thread that writes.
+ * Reads columns of a database's rows, of the types that the tables say. Integers are BigInt from either database. It
+ * does without zod, which would take 5 MB in the memory of the thread that writes.
  */
 export type Row = Readonly<Record<string, unknown>>;
 
@@ -10,7 +10,7 @@ export function integer(row: Row, column: string): bigint {
   return value;
 }
 
-/** An integer that is no amount of money: a time, a count, a place. */
+/** An integer that is not money: a time, a count, a number. */
 export function count(row: Row, column: string): number {
   return Number(integer(row, column));
 }
@@ -21,13 +21,13 @@ export function text(row: Row, column: string): string {
   return value;
 }
 
-/** A yes or no: 1 or 0 where the database knows no other. */
+/** A boolean, which is 1 or 0 in a database that has none. */
 export function flag(row: Row, column: string): boolean {
   const value = row[column];
   return typeof value === 'boolean' ? value : integer(row, column) === 1n;
 }
 
-/** One of the words a column may hold. */
+/** One of the words that a column may hold. */
 export function word<const Known extends string>(known: readonly Known[]): (row: Row, column: string) => Known {
   return (row, column) => {
     const found = known.find((each) => each === row[column]);
@@ -36,7 +36,7 @@ export function word<const Known extends string>(known: readonly Known[]): (row:
   };
 }
 
-/** What `read` makes of a column; undefined where it is null. */
+/** What `read` returns for a column; undefined where the column is null. */
 export function maybe<Value>(row: Row, column: string, read: (row: Row, column: string) => Value): Value | undefined {
   return row[column] === null ? undefined : read(row, column);
 }

@@ -1,9 +1,13 @@
 /**
- * How a call's end becomes the one entry that settles it, and how that entry is kept trying while the ledger is
- * out of order: from memory with growing pauses, with the pending reservation on disk as its backstop.
+ * How a call's end becomes the one entry that settles it, and how that entry is tried again while the ledger fails: it
+ * is kept in memory and tried with growing pauses. If the process dies first, the pending reservation on disk is left to
+ * recover from.
  */
 import { setTimeout as pauseFor } from 'node:timers/promises';
-import { chargeSoFar, costLines, formatUsd, isGatewayError, type Charge, type CostLine, type End, type Host, type Planned, type Replayed, type Routed, type Target } from '../../../core/index.ts';
+import {
+  chargeSoFar, costLines, formatUsd, isGatewayError, type Charge, type CostLine, type End, type Host, type Planned, type Replayed, type Routed,
+  type Target,
+} from '../../../core/index.ts';
 import { priceRecord } from './prices.ts';
 import type { Consumption, Progress, Settled, Settlement, Store } from './store.ts';
 
@@ -21,19 +25,19 @@ function consumptionOf({ usage }: Charge, { model, provider, price }: Target, at
   };
 }
 
-/** A list of flat lists: kind, units, and what one unit (or a million tokens) costs in USD. */
+/** The lines of a bill as JSON text: of each its kind, its units, and the price of one unit (or of a million tokens) in USD. */
 function costsText(lines: readonly CostLine[]): string {
   return JSON.stringify(lines.map(({ kind, units, rate }) => [kind, Number(units), formatUsd(rate)]));
 }
 
 const nobodyAsked = { model: undefined, provider: undefined, price: undefined, input: 0, output: 0, usage: '{}', costs: '[]' } as const;
 
-/** Gives back what was reserved for a call that nobody was asked. */
+/** The entry that gives back a reservation whose call was sent to no vendor. */
 export function unsent(id: string, reason: string, at: number, attempts = 0): Settlement {
   return { ...nobodyAsked, id, attempts, at, amount: undefined, reason, basis: 'none', suspect: false };
 }
 
-/** An end for which nothing is owed voids its reservation; a charge of 0 (a free model) is posted. */
+/** How an ended call is settled. Where nothing is owed its reservation is voided, but a charge of 0 (a free model) is posted. */
 export function settlementOf(end: Exclude<End, Replayed>, at: number): Settlement {
   const { id } = end.exchange;
   const attempts = end.attempts.length;
@@ -52,7 +56,7 @@ function isRouted(exchange: Planned | Routed): exchange is Routed {
   return 'attempt' in exchange && exchange.attempt !== undefined;
 }
 
-/** How far a call has come that still runs; undefined while nobody was asked. */
+/** How far a running call has come; undefined while no vendor was asked. */
 export function progressOf(exchange: Planned): Progress | undefined {
   if (!isRouted(exchange) || !exchange.attempt.sent) return undefined;
   const { attempt, id } = exchange;
@@ -65,24 +69,27 @@ const longestPause = 10_000;
 
 export interface Retrying {
   readonly logger: Host['logger'];
-  /** Fires when the gateway stops: one last try is made at once. */
+  /** Fires when the gateway stops. One last try is then made at once. */
   readonly closing: AbortSignal;
 }
 
-/** Resolves once the entry is durable, or given up since the gateway stops, and logged as such; never rejects. */
+/** Resolves once the entry is durable. It never rejects: if the gateway stops first, the entry is given up, and the log says so. */
 export async function settleDurably(store: Store, settlement: Settlement, { logger, closing }: Retrying): Promise<Settled | undefined> {
   const call = settlement.id;
   for (let pause = firstPause; ; pause = Math.min(pause * 2, longestPause)) {
     try {
       const settled = await store.settle(settlement);
-      // Behind a failed try, "already" tells that only its answer was lost.
+      // After a failed try, "already" only means that the try succeeded and its answer was lost.
       const isStrange = settled.status.startsWith('already') || settled.status === 'not_found';
       if (isStrange && pause === firstPause) logger.error({ call, settled }, 'a call could not be settled');
       return settled;
     } catch (error) {
       const isOutOfOrder = isGatewayError(error) && error.code === 'ledger_unavailable';
       if (!isOutOfOrder || closing.aborted) {
-        logger.error({ error, call, settlement: { ...settlement, amount: settlement.amount?.toString(), outcome: undefined } }, 'a call was not settled: its reservation stays pending');
+        logger.error(
+          { error, call, settlement: { ...settlement, amount: settlement.amount?.toString(), outcome: undefined } },
+          'a call was not settled: its reservation stays pending',
+        );
         return undefined;
       }
       if (pause === firstPause) logger.warn({ error, call }, 'the ledger is out of order: settling is tried again');

@@ -1,9 +1,9 @@
 /**
- * The ledger as the plugin sees it, whatever database keeps it. An amount is reserved before a call and leaves
- * the reservation once: posted, voided or expired. Promises are kept when they resolve: what an answer says is on
- * disk. Refusals are answers with a name; a promise rejects with `ledger_unavailable` where the database cannot be
- * asked: what was to be written is then written as a whole or not at all, and may be asked again. What is asked in one
- * turn of the event loop shares a transaction, in the order it was asked, and each operation has its own answer.
+ * The ledger as the plugin sees it, whatever database keeps it. An amount is reserved before a call, and leaves the
+ * reservation once: it is posted, voided or expired. When a promise resolves, what its answer says is on disk. A refusal
+ * is an answer with a name. A promise rejects with `ledger_unavailable` where the database cannot be asked: then all of
+ * what was asked was written or none of it, and it may be asked again. Operations asked in one turn of the event loop
+ * share a transaction, in that order, and each gets its own answer.
  */
 import type { Charge, Nano } from '../../../core/index.ts';
 import type { AuditReport } from './audit.ts';
@@ -15,45 +15,45 @@ export * from './people.ts';
 export interface Quote {
   readonly model: string;
   readonly provider: string;
-  /** The version of the price it is quoted at: one that `definePrice` was told of. */
+  /** The version of the price that the quote uses; `definePrice` was called with it before. */
   readonly price: string;
   /** The worst case at the smallest output limit worth calling with. */
   readonly least: Nano;
   /** The worst case at the output limit asked for. */
   readonly most: Nano;
-  /** Our estimate of its input in tokens, and what that costs: what is owed where nobody hears of the call again. */
+  /** Our estimate of its input in tokens, and what that costs. So much is owed where the call's end is never known. */
   readonly input: number;
   readonly owed: Nano;
 }
 
-/** An `Idempotency-Key` that a call wants for itself: taken in the transaction that reserves, so that one of many gets it. */
+/** An `Idempotency-Key` that a call wants. It is taken in the transaction that reserves, so that only one of many equal calls gets it. */
 export interface Claim {
-  /** A digest of the account and the client's own key: at most one call has it at a time. */
+  /** A digest of the account and the client's own key. At most one call has it at a time. */
   readonly name: string;
-  /** A digest of the body, to tell a retry from another call under the same key. */
+  /** A digest of the body, which tells a retry from a different call with the same key. */
   readonly fingerprint: string;
-  /** Until when its outcome is kept. A claim whose call is pending is kept until the call ends, whatever this says. */
+  /** Until when its outcome is kept. While its call is pending the claim is kept anyway. */
   readonly expires: number;
 }
 
 export interface ReserveRequest {
-  /** The exchange's id, and the reservation's from then on. */
+  /** The id of the exchange, which becomes that of the reservation. */
   readonly id: string;
   readonly account: string;
-  /** The id of the key that pays; one the ledger does not know has no cap. */
+  /** The id of the key that pays. A key that the ledger does not know has no cap. */
   readonly key: string;
-  /** In the order to try. */
+  /** Quotes in the order in which the targets are tried. */
   readonly quotes: readonly Quote[];
   readonly claim?: Claim | undefined;
-  /** Milliseconds since the epoch, here and below. */
+  /** Milliseconds since the epoch; the same holds for all times below. */
   readonly at: number;
 }
 
 /**
- * `reserved`: `quote` is the place of the one that was taken, `amount` its `most`, or all that was available where
- * that is less. `short`: no quote is affordable, out of the account's balance or, `by` it, out of what is left of
- * the key's spend cap. `claimed`: another call has the claim. `limited`: the key has made its calls of this minute,
- * which has so many milliseconds left. Only what is reserved counts as a call.
+ * `reserved`: `quote` is the index of the quote that was taken, `amount` its `most`, or less if less was available.
+ * `short`: no quote is affordable; `by` says whether the account's balance or the key's spend cap is the limit.
+ * `claimed`: another call has the claim. `limited`: the key has made all its calls of this minute, of which `wait`
+ * milliseconds are left. Only reserved calls count towards that rate.
  */
 export type Reserved =
   | { readonly status: 'reserved'; readonly quote: number; readonly amount: Nano }
@@ -61,18 +61,21 @@ export type Reserved =
   | { readonly status: 'claimed'; readonly claim: ClaimRecord }
   | { readonly status: 'limited'; readonly rate: number; readonly wait: number };
 
-/** What a call used, and what that comes to: on the entry that ends it, kept with it for reports and for checking. */
+/** What a call used and what that costs. It is on the entry that ends the call, for reports and for the audit. */
 export interface Consumption {
-  /** Who was asked last, and the version of the price that was charged: undefined where nobody was asked. */
+  /** The target that was asked last, and the version of the price that was charged; undefined where no vendor was asked. */
   readonly model: string | undefined;
   readonly provider: string | undefined;
   readonly price: string | undefined;
-  /** Tokens in and out, whole: cached, audio and reasoning parts included. */
+  /** All tokens in and out, with cached, audio and reasoning tokens. */
   readonly input: number;
   readonly output: number;
-  /** The figures it was charged by, as JSON text of a `Usage`. */
+  /** The figures that the charge is computed from, as JSON text of a `Usage`. */
   readonly usage: string;
-  /** What each kind cost, as JSON text of `[kind, units, rate]`: the rate in USD, for a million where units are tokens. Their exact sum, rounded once, is the amount. */
+  /**
+   * What each kind cost, as JSON text of `[kind, units, rate]`; the rate is in USD, and per million where units are
+   * tokens. The amount is their exact sum, rounded once.
+   */
   readonly costs: string;
   readonly attempts: number;
 }
@@ -82,56 +85,59 @@ export interface StoredOutcome {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
-  /** False where only its start was kept. */
+  /** False where only the beginning was kept. */
   readonly whole: boolean;
 }
 
 export interface Settlement extends Consumption {
   readonly id: string;
-  /** What is owed, never below zero; undefined voids the reservation. */
+  /** What is owed, never below zero. Undefined voids the reservation. */
   readonly amount: Nano | undefined;
   /** How the call ended: `completed`, `aborted`, `cut`, or the code of the error it ended with. */
   readonly reason: string;
   readonly basis: Charge['basis'];
-  /** Whether the vendor's figures could not be true and were bounded, or their price is not known. */
+  /** Whether the vendor's figures could not be true and were bounded, or no price is known for how it served the call. */
   readonly suspect: boolean;
-  /** What the call's claim stands for from now on. Kept where the reservation is posted; a void makes the claim free again. */
+  /** What the call's claim stands for from now on. It is kept where the reservation is posted; where it is voided the claim is free again. */
   readonly outcome?: StoredOutcome | undefined;
   readonly at: number;
 }
 
 /**
- * What settling did. `overage` is what was owed above the reservation, posted as an entry of its own. `adjusted`:
- * the reservation had been recovered or had expired, and what is owed `by` this more (or less, below zero) became a
- * flagged entry. `already_…`: it had ended before, it stays as it is and nothing was written.
+ * What settling did. `overage` is what was owed above the reservation, posted as another entry. `adjusted`: the
+ * reservation had been recovered or had expired, and a flagged entry corrects what was posted `by` this much (below zero
+ * where less is owed). `already_…`: the reservation had ended before, and nothing was written.
  */
 export type Settled =
   | { readonly status: 'posted'; readonly posted: Nano; readonly overage: Nano }
   | { readonly status: 'adjusted'; readonly by: Nano }
   | { readonly status: 'voided' | 'already_posted' | 'already_voided' | 'already_adjusted' | 'not_found' };
 
-/** How far a call has come: what it is settled by if nobody hears of it again. Until a beat tells otherwise it was sent, and is owed as its quote says. */
+/** How far a call has come. It is settled by this if its process dies. Until a beat reports otherwise, it counts as sent and owes what its quote says. */
 export interface Progress extends Consumption {
   readonly id: string;
-  /** Whether a vendor was sent it: one that never was is voided. */
+  /** Whether it was sent to a vendor. A call that never was is voided. */
   readonly sent: boolean;
   /** UTF-8 bytes of output that went to the client. */
   readonly delivered: number;
-  /** What would be owed if it ended here, by the written policy. */
+  /** What would be owed, by the written policy, if the call ended here. */
   readonly owed: Nano;
 }
 
-/** A sign of life: its owner's reservations stay its own for another `lease` milliseconds. */
+/** A sign of life: it keeps its owner's reservations from being recovered for another `lease` milliseconds. */
 export interface Beat {
   readonly lease: number;
-  /** Of the calls that came further since the last beat; those that ended meanwhile are passed over. */
+  /** The calls that came further since the last beat. Those that have ended meanwhile are ignored. */
   readonly progress: readonly Progress[];
 }
 
-/** One who has reservations pending, or was alive until lately. */
+/** An owner that has pending reservations, or was alive until recently. */
 export interface OwnerRecord {
   readonly owner: string;
-  /** Grows with each beat, also of one that was recovered and came back; 0 where there never was one. Whoever sees it stand still for `lease` milliseconds of their own clock may recover. */
+  /**
+   * Grows with each beat, also when an owner was recovered and comes back; 0 where it never beat. Any process that sees
+   * no new beat for `lease` milliseconds of its own clock may recover the owner.
+   */
   readonly beat: number;
   readonly lease: number;
   readonly pending: number;
@@ -139,9 +145,9 @@ export interface OwnerRecord {
 
 export interface RecoverRequest {
   readonly owner: string;
-  /** The beat at which the owner was seen to stand still: where it went on since, nothing is recovered. */
+  /** The last beat that was seen. If the owner has beaten since, nothing is recovered. */
   readonly beat: number;
-  /** How many reservations at most: a long list is recovered in parts, so that others may write between them. */
+  /** How many reservations at most. A long list is recovered in parts, so that others can write in between. */
   readonly limit: number;
   readonly at: number;
 }
@@ -149,7 +155,7 @@ export interface RecoverRequest {
 export interface RecoveredCall {
   readonly id: string;
   readonly status: 'posted' | 'voided';
-  /** Posted, with what was owed above the reservation. */
+  /** The amount posted, with what was owed above the reservation. */
   readonly amount: Nano;
 }
 
@@ -157,7 +163,7 @@ export interface ClaimRecord extends Claim {
   /** The id of the call. */
   readonly call: string;
   readonly state: 'running' | 'done';
-  /** Undefined while it runs, and where a process died before it could be kept. */
+  /** Undefined while the call runs, and where a process died before the outcome was kept. */
   readonly outcome: StoredOutcome | undefined;
 }
 
@@ -178,15 +184,15 @@ export interface Entry {
   readonly available: Nano;
   readonly reserved: Nano;
   readonly revenue: Nano;
-  /** Of all but credits: the id of the call, and of the key that pays. */
+  /** On all entries but credits: the id of the call, and of the key that pays. */
   readonly call: string | undefined;
   readonly key: string | undefined;
   /** The number of the `reserve` entry that this one ends or follows. */
   readonly reservation: number | undefined;
-  /** Of credits: their kind and reference. */
+  /** On credits: their kind and reference. */
   readonly source: CreditKind | undefined;
   readonly reference: string | undefined;
-  /** Of ends, what `Settlement` says of them. Model, provider and price of a `reserve` are the quote's. */
+  /** On entries that end a call: what `Settlement` says. A `reserve` has the quote's model, provider and price. */
   readonly reason: string | undefined;
   readonly basis: Charge['basis'] | undefined;
   readonly model: string | undefined;
@@ -197,18 +203,18 @@ export interface Entry {
   readonly usage: string | undefined;
   readonly costs: string | undefined;
   readonly attempts: number;
-  /** `recovered`: by another than its owner. `late`: after it had been recovered or had expired. `suspect`: figures were bounded, or their price is not known. */
+  /** `recovered`: another process ended it. `late`: it came after a recovery or an expiry. `suspect`: figures were bounded, or their price is not known. */
   readonly flags: readonly ('recovered' | 'late' | 'suspect')[];
 }
 
-/** Rows in the order they were written, after the one numbered `after`; what is left undefined is not looked at. */
+/** Selects rows after the one numbered `after`, in the order in which they were written. Fields that are undefined select nothing. */
 export interface EntryQuery {
   readonly account?: string | undefined;
   readonly key?: string | undefined;
   readonly call?: string | undefined;
   /** Only these kinds; all of them where undefined. */
   readonly kinds?: readonly EntryKind[] | undefined;
-  /** From this moment on, and until before that one. */
+  /** From this moment on, and before that one. */
   readonly from?: number | undefined;
   readonly to?: number | undefined;
   readonly after?: number | undefined;
@@ -224,13 +230,13 @@ export interface UsageQuery {
   readonly model?: string | undefined;
   readonly from?: number | undefined;
   readonly to?: number | undefined;
-  /** What a row is made of; without any there is one row of everything. */
+  /** What to group by. Where it is empty, one row sums up everything. */
   readonly by: readonly UsageGroup[];
 }
 
-/** Calls that were posted, summed up; overages and adjustments are in `cost`. */
+/** The sum of calls that were posted. Overages and adjustments are part of `cost`. */
 export interface UsageRow {
-  /** What it was grouped by, and only that; a day is an ISO date, in UTC. */
+  /** Only the fields that were grouped by. A day is an ISO date in UTC. */
   readonly account?: string;
   readonly key?: string;
   readonly model?: string;
@@ -248,7 +254,7 @@ export interface Page {
   readonly limit: number;
 }
 
-/** A reservation that has not ended, with what its owner's last beat said of its call. */
+/** A pending reservation, with what its owner's last beat said of the call. */
 export interface PendingRecord {
   readonly call: string;
   readonly account: string;
@@ -270,56 +276,56 @@ export interface Totals {
 }
 
 export interface Store {
-  /** Marks this store's reservations as its own: another one in another process has another. */
+  /** Marks reservations as this store's. Every process has another. */
   readonly owner: string;
-  /** Passed quotes in order of preference; the first whose `least` is available, to the account and under the key's cap, is taken. */
+  /** Reserves the first quote whose `least` the account can pay within the key's cap. */
   reserve(request: ReserveRequest): Promise<Reserved>;
-  /** Passed what a reserved call ended as; posts no more than was reserved, and what is owed above it as overage. */
+  /** Ends a reservation. No more is posted than was reserved; what is owed above it becomes an overage. */
   settle(settlement: Settlement): Promise<Settled>;
-  /** Passed a sign of life and how far calls have come; resolves when it is on disk. */
+  /** Records a sign of life and how far calls have come; resolves when it is on disk. */
   beat(beat: Beat): Promise<void>;
-  /** Everyone with reservations pending or beats on record, oneself among them. */
+  /** All owners that have pending reservations or have beaten, this store's among them. */
   owners(): Promise<readonly OwnerRecord[]>;
-  /** Passed an owner that stands still; ends its reservations by their last progress, flagged. Empty: there are none left, or it lives. */
+  /** Ends the reservations of a dead owner by their last progress, with a flag. Returns none where none are left, or where the owner has beaten since. */
   recover(request: RecoverRequest): Promise<readonly RecoveredCall[]>;
-  /** Passed an age; ends reservations made before it, whoever owns them, and gives them back. Answers their ids. */
+  /** Ends reservations made before a time, whoever owns them, and gives them back. Returns their ids. */
   expire(request: { readonly before: number; readonly limit: number; readonly at: number }): Promise<readonly string[]>;
-  /** Passed the version of a price and its rates as JSON text; the same version is kept once. */
+  /** Stores a price: its version, and its rates as JSON text. A version is stored once. */
   definePrice(price: { readonly version: string; readonly rates: string; readonly at: number }): Promise<void>;
-  /** Passed a claim's name; undefined: nobody has it, or its time is over. */
+  /** Finds a claim by its name; undefined where nobody has it, or its time is over. */
   findClaim(request: { readonly name: string; readonly at: number }): Promise<ClaimRecord | undefined>;
-  /** Takes away up to `limit` claims whose time is over; answers how many. */
+  /** Deletes up to `limit` claims whose time is over; returns how many. */
   sweep(request: { readonly at: number; readonly limit: number }): Promise<number>;
-  /** Passed an account's name; undefined: no such account. */
+  /** An account's balance; undefined where there is no such account. */
   balance(account: string): Promise<Balance | undefined>;
-  /** Passed a name; false: the account was there already. */
+  /** Makes an account; false where it was there already. */
   createAccount(account: { readonly name: string; readonly at: number }): Promise<boolean>;
-  /** Accounts by name. */
+  /** Accounts, in the order of their names. */
   listAccounts(page: Page): Promise<readonly AccountRecord[]>;
-  /** Passed a credit; answers whether it was added now, or why not. */
+  /** Adds a credit; the answer says whether it was added now, or why not. */
   credit(credit: Credit): Promise<Credited>;
-  /** Passed a new key; false: there is no such account. */
+  /** Stores a new key; false where there is no such account. */
   createKey(key: NewKey): Promise<boolean>;
-  /** Passed the hash of a secret; undefined: no such key. Disabled and expired ones are found and say so. */
+  /** Finds a key by the hash of its secret. Disabled and expired keys are found too, and say that they are. */
   findKey(hash: string): Promise<KeyRecord | undefined>;
   hasKeys(): Promise<boolean>;
-  /** Keys by id; of one account where one is named. `wanted`: only those with this id or these last four characters. */
+  /** Keys, in the order of their ids; only those of `account` where it is given. `wanted` is an id, or the last four characters of a key. */
   listKeys(page: Page & { readonly account?: string | undefined; readonly wanted?: string | undefined }): Promise<readonly KeyRecord[]>;
-  /** Passed a key's id and what is to be different; false: there is no such key. */
+  /** Changes a key; false where there is no such key. */
   changeKey(change: { readonly id: string; readonly changes: KeyChanges }): Promise<boolean>;
-  /** Passed a key that goes and one that comes; false: there is no such key, or it went before. */
+  /** Replaces a key by another; false where there is no such key, or it was replaced before. */
   rotateKey(rotation: Rotation): Promise<boolean>;
-  /** The rows of the books, for exports and for a call's own record. */
+  /** Rows of the books, for exports and for the record of a call. */
   entries(query: EntryQuery): Promise<readonly Entry[]>;
-  /** Calls and what they cost, summed up in the order of what they are grouped by. */
+  /** Sums of calls and their cost, in the order of what they are grouped by. */
   usage(query: UsageQuery): Promise<readonly UsageRow[]>;
-  /** Reservations that have not ended, by call; of one account where one is named. */
+  /** Pending reservations, in the order of their calls; only those of `account` where it is given. */
   listPending(page: Page & { readonly account?: string | undefined }): Promise<readonly PendingRecord[]>;
   totals(): Promise<Totals>;
-  /** Reads the books, as of one moment, and says where they break a rule; from the second time on only what came since is read. */
+  /** Reads the books as of one moment, and says where they break a rule. Later audits read only what is new. */
   audit(): Promise<AuditReport>;
-  /** Whether the last writing was possible; the reason where it was not. */
+  /** Undefined where the last write succeeded, otherwise why it failed. */
   health(): Error | undefined;
-  /** Finishes what was asked and lets go of the database; everything asked later is refused. */
+  /** Finishes what was asked and closes the database. Everything asked later is refused. */
   close(): Promise<void>;
 }

@@ -1,7 +1,7 @@
 /**
- * The top-up webhook: whoever takes the money says so in a signed message, and the account has its credit. The
- * signature is an HMAC-SHA256 over the time of sending and the body as it was sent; a message that is too old, or
- * not signed with the shared secret, changes nothing, and one that comes again is credited once.
+ * The top-up webhook: the service that takes the money says so in a signed message, and the account is credited. The
+ * signature is an HMAC-SHA256 over the time of sending and the body as it was sent. A message that is too old, or not
+ * signed with the shared secret, changes nothing; one that comes again is credited only once.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
@@ -14,34 +14,36 @@ import type { Store } from './store.ts';
 const shortestSecret = 32;
 
 export const topUpOptions = z.strictObject({
-  /** Shared with the sender. With an empty one anybody could sign, so there is no webhook without. */
+  /** Shared with the sender. It cannot be empty or short: anybody could sign then. */
   secret: z.string().refine((secret) => secret.trim().length >= shortestSecret, `the secret of top-ups has to have at least ${shortestSecret} characters`),
   path: z.string().startsWith('/').default('/webhooks/top-up'),
-  /** Seconds between sending and arrival that are believed. */
+  /** Seconds that may lie between sending and arrival. */
   tolerance: z.int().positive().max(3600).default(300),
 });
 
 export type TopUpOptions = z.output<typeof topUpOptions>;
 
-/** A message without a reference could not be known again. */
+/** The reference is required: without one a message that comes again could not be recognised. */
 const message = creditOrder.extend({ reference });
 
 const header = 'tollgate-signature';
 
-/** `t=<Unix seconds>,v1=<hexadecimal digits>`; several `v1` while the sender changes its secret. */
+/** Reads `t=<Unix seconds>,v1=<hexadecimal digits>`. There are several `v1` while the sender changes its secret. */
 function partsOf(value: string): { time: string; signatures: string[] } {
   const parts = value.split(',').map((part) => part.trim());
   const time = parts.find((part) => /^t=\d{1,12}$/.test(part))?.slice(2) ?? '';
   return { time, signatures: parts.filter((part) => /^v1=[0-9a-f]{64}$/.test(part)).map((part) => part.slice(3)) };
 }
 
-/** Throws `forbidden` unless the body was signed with the secret, lately. */
+/** Throws `forbidden` unless the body was signed with the secret, and recently. */
 export function checkSignature(value: unknown, body: string, { secret, tolerance }: TopUpOptions, now: number): void {
   const { time, signatures } = partsOf(typeof value === 'string' ? value : '');
   const expected = createHmac('sha256', secret).update(`${time}.${body}`).digest();
   const isSigned = signatures.some((signature) => timingSafeEqual(Buffer.from(signature, 'hex'), expected));
   if (!isSigned || time === '') throw new GatewayError('forbidden', `The ${header} header does not sign this body with the shared secret.`);
-  if (Math.abs(now / 1000 - Number(time)) > tolerance) throw new GatewayError('forbidden', `The message was signed more than ${tolerance} seconds from now; sign it anew.`);
+  if (Math.abs(now / 1000 - Number(time)) > tolerance) {
+    throw new GatewayError('forbidden', `The message was signed more than ${tolerance} seconds from now; sign it anew.`);
+  }
 }
 
 export function topUpRoute(options: TopUpOptions, store: () => Store): Route {

@@ -1,4 +1,4 @@
-/** What operators do with accounts: make them, look at them, add credit. */
+/** How operators make accounts, look at them and add credit to them. */
 import { z } from 'zod';
 import { formatUsd, GatewayError, type Nano } from '../../../../core/index.ts';
 import { creditKinds, type Balance, type CreditKind, type Entry, type Store } from '../store.ts';
@@ -39,7 +39,7 @@ export async function accountBalance(store: Store, account: string): Promise<Sho
   return shownBalance(account, balance);
 }
 
-/** An account with what it was credited by kind. */
+/** An account with the sum of its credits of each kind. */
 export async function accountDetails(store: Store, account: string): Promise<ShownBalance & { readonly credits: Readonly<Record<CreditKind, string>> }> {
   const shown = await accountBalance(store, account);
   const sums: Record<CreditKind, Nano> = { 'top-up': 0n, bonus: 0n, 'gift-card': 0n };
@@ -62,7 +62,7 @@ export async function listAccounts(store: Store, query: z.output<typeof page>) {
 
 export type AddedCredit = ShownBalance & { readonly status: 'credited' | 'already_credited' };
 
-/** Adds credit, once for one reference; the same order again says so and changes nothing. */
+/** Adds credit, once for each reference. An order that comes again changes nothing, and the answer says so. */
 export async function addCredit(store: Store, order: z.output<typeof creditOrder>): Promise<AddedCredit> {
   const status = await store.credit({ ...order, reference: order.reference, at: Date.now() });
   if (status === 'not_found') throw noAccount(order.account);

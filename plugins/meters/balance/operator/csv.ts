@@ -1,4 +1,4 @@
-/** Rows as RFC 4180 has them. Text that a spreadsheet would take for a formula is kept from being one. */
+/** Writes rows as RFC 4180 wants them. Text that a spreadsheet would run as a formula is made harmless. */
 
 export type Cell = string | number | null | undefined;
 

@@ -1,4 +1,4 @@
-/** What operators do with keys. A secret is in the answer that makes it and nowhere else, ever. */
+/** How operators make, look at and change keys. A secret is shown only in the answer that makes it. */
 import { z } from 'zod';
 import { formatUsd, GatewayError, type Nano } from '../../../../core/index.ts';
 import { issueKey, newSecret } from '../keys.ts';
@@ -7,7 +7,7 @@ import { addCredit } from './accounts.ts';
 import { accountName, amount, label, limits, page } from './reading.ts';
 
 export const keyOrder = z.strictObject({
-  /** Whose it is; made where there is none of the name yet. */
+  /** The account it belongs to, which is made where no account has this name yet. */
   account: accountName.optional(),
   /** `operator` keys open the operators' door, belong to no account and spend nothing. */
   kind: z.enum(['user', 'operator']).default('user'),
@@ -26,7 +26,10 @@ export const rotationOrder = z.strictObject({
 
 /** A key as it is shown: never its secret, nor its hash. */
 function shownKey(key: KeyRecord) {
-  const { id, lastFour, name, kind, account = null, disabled, created, spendCap, models, expires, callsPerMinute = null, used, pending, rotatedTo = null } = key;
+  const {
+    id, lastFour, name, kind, account = null, disabled, created, spendCap, models, expires, callsPerMinute = null, used, pending,
+    rotatedTo = null,
+  } = key;
   return {
     id, lastFour, name, kind, account, disabled,
     created: new Date(created).toISOString(),
@@ -53,15 +56,18 @@ export async function findKey(store: Store, wanted: string): Promise<ShownKey> {
   return key;
 }
 
-/** An operator key spends nothing and calls no model: of the limits only its time means anything. Throws where more is asked. */
+/** Throws where limits are set that an operator key cannot have. It spends nothing and calls no model, so only an expiry makes sense. */
 function checkOperatorKey({ spendCap, models, callsPerMinute }: z.output<typeof limits>, credit?: Nano): void {
   const asked = { credit, 'limits.spendCap': spendCap, 'limits.models': models, 'limits.callsPerMinute': callsPerMinute };
   const [param] = Object.entries(asked).find(([, value]) => value !== undefined && value !== null) ?? [];
   if (param !== undefined) throw new GatewayError('invalid_request', `${param}: an operator key spends nothing and calls no model`, { param });
 }
 
-export async function createKey(store: Store, { account, kind, name, limits: stated, credit }: z.output<typeof keyOrder>): Promise<ShownKey & { readonly key: string }> {
-  if ((account === undefined) !== (kind === 'operator')) throw new GatewayError('invalid_request', 'a user key has an account, and an operator key has none', { param: 'account' });
+export async function createKey(store: Store, order: z.output<typeof keyOrder>): Promise<ShownKey & { readonly key: string }> {
+  const { account, kind, name, limits: stated, credit } = order;
+  if ((account === undefined) !== (kind === 'operator')) {
+    throw new GatewayError('invalid_request', 'a user key has an account, and an operator key has none', { param: 'account' });
+  }
   if (kind === 'operator') checkOperatorKey(stated, credit);
   if (account !== undefined) await store.createAccount({ name: account, at: Date.now() });
   const { spendCap, models, expires, callsPerMinute } = stated;
@@ -84,7 +90,7 @@ export async function changeKey(store: Store, wanted: string, { limits: changed,
   return findKey(store, id);
 }
 
-/** zod leaves a key that was not said as one that says undefined. */
+/** Leaves out what was not said: zod keeps such keys, with the value undefined. */
 function definedOf(changes: { readonly [Name in keyof KeyChanges]?: KeyChanges[Name] | undefined }): KeyChanges {
   return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
 }

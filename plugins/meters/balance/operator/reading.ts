@@ -1,26 +1,33 @@
-/** What operators may say, on the command line or in a JSON body: checked strictly, and refused in one sentence naming the field. */
+/** Reads what operators send, on the command line or in a JSON body. It is checked strictly, and an error names the field in one sentence. */
 import { z } from 'zod';
 import { formatUsd, GatewayError, parseUsd, usd } from '../../../../core/index.ts';
 import { creditKinds } from '../store.ts';
 
 export const accountName = z.string().regex(/^[\w.@:+-]{1,128}$/, 'an account is named by 1 to 128 letters, digits and . _ - @ : +');
 export const label = z.string().max(200);
-/** Far below what 64 bits of nano-USD can hold, so that sums stay there too. */
+/** Far below what 64 bits of nano-USD can hold, so that sums stay below it too. */
 const largestAmount = parseUsd('1000000000');
-export const amount = usd.refine((nano) => nano > 0n, 'the amount has to be above 0').refine((nano) => nano <= largestAmount, `the amount is at most ${formatUsd(largestAmount)} USD`);
+export const amount = usd
+  .refine((nano) => nano > 0n, 'the amount has to be above 0')
+  .refine((nano) => nano <= largestAmount, `the amount is at most ${formatUsd(largestAmount)} USD`);
 export const creditKind = z.enum(creditKinds, `the kinds of credit are ${creditKinds.join(', ')}`);
 export const reference = z.string().min(1).max(200);
 
-/** A date, which is its first moment in UTC, or a moment with its offset; kept as milliseconds since the epoch. */
-export const moment = z.union([z.iso.date(), z.iso.datetime({ offset: true })], 'a time is written 2027-01-31 or 2027-01-31T09:30:00Z').transform((text) => Date.parse(text));
+/** A date, which stands for its first moment in UTC, or a time with its offset. The result is milliseconds since the epoch. */
+export const moment = z
+  .union([z.iso.date(), z.iso.datetime({ offset: true })], 'a time is written 2027-01-31 or 2027-01-31T09:30:00Z')
+  .transform((text) => Date.parse(text));
 
-/** From when on a key is refused: one that is refused from the start was never meant. */
-const expiry = moment.refine((time) => time > Date.now(), 'that time is over (a day is meant from its first moment on, in UTC); name one to come, or disable the key');
+/** Since when a key is refused. A time that is over must be a mistake: the key would never work. */
+const expiry = moment.refine(
+  (time) => time > Date.now(),
+  'that time is over (a day is meant from its first moment on, in UTC); name one to come, or disable the key',
+);
 
-/** A model's id, or the beginning of ids with a star behind it. */
+/** A model's id, or the beginning of ids followed by a star. */
 const modelPattern = z.string().regex(/^[\w.-]+\/[^\s*]*\*?$/, 'a model is named <owner>/<name>, or <owner>/* for all of an owner');
 
-/** Limits as they are stated; null takes one away. */
+/** Limits as operators write them; null takes a limit away. */
 export const limits = z.strictObject({
   spendCap: amount.nullable().optional(),
   models: z.array(modelPattern).min(1).max(200).nullable().optional(),
@@ -30,13 +37,13 @@ export const limits = z.strictObject({
 
 const largestPage = 1000;
 
-/** Query parameters and command-line options are text. */
+/** Numbers are coerced, since query parameters and command-line options are text. */
 export const page = z.strictObject({
   after: z.string().max(200).optional(),
   limit: z.coerce.number().int().min(1).max(largestPage).default(100),
 });
 
-/** Throws `invalid_request` saying all that is wrong. */
+/** Throws `invalid_request` with everything that is wrong. */
 export function read<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;

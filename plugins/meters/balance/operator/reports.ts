@@ -1,11 +1,11 @@
-/** What operators read of the books: usage summed up, rows for an export, and what is reserved at the moment. */
+/** What operators read in the books: summed up usage, rows for an export, and what is reserved at the moment. */
 import { z } from 'zod';
 import { formatUsd } from '../../../../core/index.ts';
 import { entryKinds, usageGroups, type Entry, type Store } from '../store.ts';
 import { csv } from './csv.ts';
 import { accountName, moment, page } from './reading.ts';
 
-/** `key,model,day`, each once. */
+/** Names of groups as in `key,model,day`, each at most once. */
 const groups = z
   .string()
   .transform((text) => text.split(',').filter((word) => word !== ''))
@@ -57,7 +57,7 @@ export async function entries(store: Store, { kind, format: _format, ...query }:
   return { data: rows.map(shownEntry), next: rows.length === query.limit ? (rows.at(-1)?.number ?? null) : null };
 }
 
-/** The same as CSV, without what is nested. */
+/** The same as CSV, without nested values. */
 export async function entriesCsv(store: Store, query: z.output<typeof entryQuery>): Promise<string> {
   const { data } = await entries(store, query);
   return csv(entryColumns, data.map(({ usage: _usage, costs: _costs, ...row }) => row));

@@ -1,6 +1,6 @@
 /**
- * The ledger at the operators' door: JSON in and out, amounts as decimal strings in USD, lists in pages (`after` is
- * the last page's `next`), errors in one shape.
+ * The ledger's routes for operators: JSON in and out, amounts as decimal strings in USD, lists in pages (the next page
+ * is asked for with `after`, which is the last page's `next`), and errors in one shape.
  */
 import { toGatewayError, type Route, type RouteReply, type RouteRequest } from '../../../../core/index.ts';
 import type { Store } from '../store.ts';
@@ -15,7 +15,7 @@ export function errors(error: unknown): RouteReply {
   return { status, headers: { ...noStore, ...retry }, body: { error: { code, message, param: details.param ?? null } } };
 }
 
-/** Secrets and balances are nothing for a cache. */
+/** Secrets and balances must not be kept by a cache. */
 const noStore = { 'cache-control': 'no-store' };
 
 function json(body: unknown, status = 200): RouteReply {
@@ -23,7 +23,11 @@ function json(body: unknown, status = 200): RouteReply {
 }
 
 function csvFile(name: string, text: string): RouteReply {
-  return { status: 200, headers: { ...noStore, 'content-type': 'text/csv; charset=utf-8', 'content-disposition': `attachment; filename="${name}.csv"` }, body: text };
+  return {
+    status: 200,
+    headers: { ...noStore, 'content-type': 'text/csv; charset=utf-8', 'content-disposition': `attachment; filename="${name}.csv"` },
+    body: text,
+  };
 }
 
 type Handle = (store: Store, request: RouteRequest) => Promise<RouteReply>;
@@ -60,6 +64,14 @@ export function operatorRoutes(store: () => Store): Route[] {
   return Object.entries(handlers).map(([name, handle]) => {
     const [verb, path = ''] = name.split(' ');
     const method = methods.find((known) => known === verb) ?? 'GET';
-    return { name, method, path, access: 'operator', errors, openapi: async () => (await import('../description.ts')).operatorDescription(name), handle: (request) => handle(store(), request) };
+    return {
+      name,
+      method,
+      path,
+      access: 'operator',
+      errors,
+      openapi: async () => (await import('../description.ts')).operatorDescription(name),
+      handle: (request) => handle(store(), request),
+    };
   });
 }

@@ -1,6 +1,7 @@
 /**
- * Feeds the books to an auditor, all as of one moment. Entries are numbered before they are committed, so one may
- * turn up behind others with higher numbers: what an audit has seen is told by the snapshot it read in.
+ * Feeds the books to an auditor, all as of one moment. Entries get their numbers before they are committed, so one may
+ * appear after others with higher numbers. So the next audit finds what is new by the snapshot of the last one, and not
+ * by numbers alone.
  */
 import { Auditor, priceReader, usageReader, type AuditReport } from '../audit.ts';
 import { accountOf, entryOf, keyOf, pendingRowOf } from '../records.ts';
@@ -8,7 +9,7 @@ import { count, text } from '../rows.ts';
 import { statements, type Query } from './connection.ts';
 
 const sql = statements('audit', {
-  // It reads for longer than anything else may.
+  // An audit may read for longer than any other statement.
   begin: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
   patience: "SELECT set_config('idle_in_transaction_session_timeout', '60000', true)",
   end: 'COMMIT',
@@ -24,18 +25,18 @@ const sql = statements('audit', {
   pending: 'SELECT call, number, amount, accounts.name AS account_name FROM pending LEFT JOIN accounts ON accounts.id = pending.account',
 });
 
-/** Rows read at a time: few enough that those who share the event loop do not notice. */
+/** Rows read at a time: so few that they do not hold up the rest of the event loop. */
 const page = 500;
-/** Milliseconds after which no transaction runs any more that had taken its numbers before. */
+/** Milliseconds after which every transaction that took its numbers earlier has ended. */
 const settled = 60_000;
 
-/** The books as far as they were read. */
+/** An audit in progress: the books as far as they were read. */
 class Reading {
   readonly #rates = new Map<string, string>();
   readonly #auditor = new Auditor({ price: priceReader((version) => this.#rates.get(version)), usage: usageReader });
   /** The snapshot of the last audit; undefined before the first. */
   #seen: string | undefined;
-  /** Audits with the highest number they saw, the oldest first: behind one that is old enough nothing can turn up any more. */
+  /** The highest number that each audit saw, oldest first. Where an audit is old enough, no entry up to its number can still appear. */
   #highest: { readonly at: number; readonly number: number }[] = [];
 
   async goOn(query: Query): Promise<AuditReport> {
@@ -68,14 +69,14 @@ class Reading {
   }
 }
 
-/** The answer audits what was not audited by it before; passed a connection that nobody else uses meanwhile. */
+/** Returns a function that audits what it has not audited before. Nobody else may use the connection it is passed meanwhile. */
 export function auditor(): (query: Query) => Promise<AuditReport> {
   let reading = new Reading();
   return async (query) => {
     try {
       return await reading.goOn(query);
     } catch (error) {
-      // Half of what came since has been read: the next audit begins anew.
+      // Only a part of what was new has been read: the next audit starts from the beginning.
       reading = new Reading();
       throw error;
     }

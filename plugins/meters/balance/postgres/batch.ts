@@ -1,6 +1,6 @@
 /**
- * Runs the operations of one turn in one transaction, in the order they were asked. Reservations and ends that
- * follow one another are done together; what comes seldom is done one by one.
+ * Runs the operations of one turn in one transaction, in the order in which they were asked. Reservations and ends that
+ * follow one another are done together; rarer operations are done one by one.
  */
 import type { Client } from 'pg';
 import type { Answer, Argument, Operation, OperationName } from '../operations.ts';
@@ -55,7 +55,8 @@ async function runCalls(query: Query, owner: string, operations: readonly Operat
   return answers;
 }
 
-function runOne<Name extends Seldom>(query: Query, owner: string, { name, argument }: { readonly name: Name; readonly argument: Argument<Name> }): Promise<unknown> {
+function runOne<Name extends Seldom>(query: Query, owner: string, operation: { readonly name: Name; readonly argument: Argument<Name> }): Promise<unknown> {
+  const { name, argument } = operation;
   const handler: Handler<Name> = handlers[name];
   return handler(query, argument, owner);
 }
@@ -73,11 +74,11 @@ async function runAll(query: Query, owner: string, operations: readonly Write[])
   return answers;
 }
 
-/** The answers, in the order of the operations; throws what failed first, since all that was sent behind it fails for that. */
+/** Returns the answers, in the order of the operations. Throws the first failure: everything sent after it fails only because of it. */
 export async function runBatch(client: Client, owner: string, operations: readonly Write[]): Promise<unknown[]> {
   const send = queryOn(client);
   const sent: Promise<unknown>[] = [];
-  // Not every statement is waited for before the next is sent: all are waited for at the end.
+  // Statements are sent without waiting for the answers to those before; all are waited for at the end.
   const query: Query = (statement, values) => {
     const answer = send(statement, values);
     answer.catch(() => undefined);
@@ -92,7 +93,7 @@ export async function runBatch(client: Client, owner: string, operations: readon
     return answers;
   } catch (error) {
     const ends = await Promise.allSettled(sent);
-    // Behind a COMMIT, which has ended the transaction already, it only warns.
+    // After a COMMIT that already ended the transaction this is only a warning.
     await send(sql.rollback).catch(() => undefined);
     throw ends.find((end) => end.status === 'rejected')?.reason ?? error;
   }

@@ -1,7 +1,7 @@
 /**
- * Reservations and their ends, for all operations of a batch that follow one another: decided in memory, in the
- * order they were asked, and then written by a few statements. So however many calls one account makes at a time,
- * they wait for its lock once a batch and not once a call.
+ * Reservations and their ends, for all such operations of a batch that follow one another. They are decided in memory,
+ * in the order in which they were asked, and then written by a few statements. So however many calls an account makes at
+ * a time, they wait for its lock once for each batch, and not once for each call.
  */
 import type { Nano } from '../../../../core/index.ts';
 import { end, endLate, expire, isOver, limited, minuteOf, presumed, recover, take, wasSent, type Ended, type Ending, type Minute } from '../decisions.ts';
@@ -28,12 +28,12 @@ const sql = statements('calls', {
     FROM json_populate_recordset(NULL::keys, $1) change WHERE keys.id = change.id`,
 });
 
-/** What is to be added to the sums of an account or of a key. */
+/** Sums to add to an account or a key. */
 interface Change<Id> {
   readonly id: Id;
   used: Nano;
   pending: Nano;
-  /** Of a root whose calls were counted: when the minute began, and how many there were. */
+  /** For a root whose calls were counted: when the minute began, and how many calls it has. */
   minute?: number;
   calls?: number;
 }
@@ -83,7 +83,8 @@ export class Calls {
     const held: Held = { number: this.#number(), account: account.id, key, root: paying?.root };
     const nothing = { input: 0, output: 0, usage: '{}', costs: '[]', attempts: 0 };
     this.#entries.push({
-      ...nothing, ...held, kind: 'reserve', at, credits: 0, available: -amount, reserved: amount, revenue: 0, call: id, model, provider, price, usage: null, costs: null, flags: '',
+      ...nothing, ...held, kind: 'reserve', at, credits: 0, available: -amount, reserved: amount, revenue: 0,
+      call: id, model, provider, price, usage: null, costs: null, flags: '',
     });
     const progress = presumed(id, taken);
     this.#found.pending.set(id, { ...held, amount, claim: claim?.name, progress });
@@ -109,7 +110,7 @@ export class Calls {
     return settled;
   }
 
-  /** Passed a pending call of an owner that is gone; undefined: it has ended meanwhile. */
+  /** Ends a pending call whose owner is dead. Undefined: it has ended meanwhile. */
   recover(id: string, at: number): RecoveredCall | undefined {
     const pending = this.#found.pending.get(id);
     if (!pending) return undefined;
@@ -119,14 +120,14 @@ export class Calls {
     return { id, status: status === 'posted' ? 'posted' : 'voided', amount: sent ? owed : 0n };
   }
 
-  /** Passed a pending call whose time is over; false: it has ended meanwhile. */
+  /** Ends a pending call that is too old. False: it has ended meanwhile. */
   expire(id: string, at: number): boolean {
     const pending = this.#found.pending.get(id);
     if (pending) this.#end(id, pending, { endings: [expire(pending.amount, at)], settled: { status: 'voided' } }, 'free');
     return pending !== undefined;
   }
 
-  /** Sends all that was decided; the answers need not be waited for one by one. */
+  /** Sends everything that was decided. The caller may wait for all answers at the end. */
   write(): Promise<unknown>[] {
     const made = [...this.#made.values()];
     return [
@@ -147,7 +148,7 @@ export class Calls {
       const posted = endings.reduce((sum, { revenue }) => sum + revenue, 0n);
       this.#found.past.set(id, { held: pending, kind: first.kind, flags: first.flags, posted, isAdjusted: false });
     }
-    // One that was made in this very batch was never written.
+    // A pending row that was made in this same batch was never written.
     if (!this.#made.delete(id)) this.#ended.push(id);
     this.#book(id, pending, endings);
     if (claim !== undefined) {
@@ -178,7 +179,7 @@ export class Calls {
     }
   }
 
-  /** What this batch itself has used and holds so far. */
+  /** How much this batch itself has used and reserved so far. */
   #heldOf(change: { readonly used: Nano; readonly pending: Nano } | undefined): Nano {
     return change ? change.used + change.pending : 0n;
   }

@@ -1,4 +1,4 @@
-/** Who has which idempotency key, and what the calls that had one ended as. */
+/** Which call holds which idempotency key, and the outcomes of those that have ended. */
 import { isOver } from '../decisions.ts';
 import { claimOf } from '../records.ts';
 import type { Claim, ClaimRecord, StoredOutcome } from '../store.ts';
@@ -26,7 +26,7 @@ export function takeClaim(query: Query, { name, fingerprint, expires }: Claim, c
   return query(sql.take, [name, fingerprint, expires, call]);
 }
 
-/** Passed how the call that has a claim ended: with an outcome, with none that could be kept, or such that the claim is free again. */
+/** Ends a claim: with its call's outcome, with `undefined` where no outcome could be kept, or with `free`, so that it can be taken again. */
 export function settleClaim(query: Query, name: string, outcome: StoredOutcome | 'free' | undefined): Promise<unknown> {
   if (outcome === 'free') return query(sql.free, [name]);
   if (!outcome) return query(sql.done, [name, null, null, null, null]);

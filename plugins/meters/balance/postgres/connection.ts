@@ -1,17 +1,17 @@
-/** What the store asks of one connection: statements whose plans the server keeps, and what a failure of one means. */
+/** What the store asks of one connection: statements whose plans the server keeps, and the meaning of their failures. */
 import { DatabaseError, type ClientBase } from 'pg';
 import type { Row } from '../rows.ts';
 
-/** A statement; the server keeps the plan of one that has a name. */
+/** A statement. Where it has a name, the server keeps its plan. */
 export interface Statement {
   readonly name?: string;
   readonly text: string;
 }
 
-/** Sends a statement; the answer is its rows. */
+/** Sends a statement and returns its rows. */
 export type Query = (statement: Statement, values?: readonly unknown[]) => Promise<readonly Row[]>;
 
-/** A statement failed, or its connection: told apart from what goes wrong in the store itself. */
+/** A statement or its connection failed. Errors of the store itself are of other classes. */
 export class QueryError extends Error {
   override readonly name = 'QueryError';
   /** The SQLSTATE; undefined where the server could not answer. */
@@ -34,15 +34,15 @@ export function queryOn(client: ClientBase): Query {
   };
 }
 
-/** The statements of a table, each named by its place in it. */
+/** The statements of a table. Each is named by its place in it. */
 export function statements<const Name extends string>(prefix: string, texts: Readonly<Record<Name, string>>): Readonly<Record<Name, Statement>>;
 export function statements(prefix: string, texts: Readonly<Record<string, string>>): Record<string, Statement> {
   return Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, { name: `${prefix} ${name}`, text }]));
 }
 
 /**
- * What a failure of a transaction says: that an operation broke a rule, that it would have written a name twice, that
- * it met another transaction, or that the database cannot be used.
+ * Why a transaction failed: an operation broke a rule (`own`), a name would have been written twice (`clash`), it met
+ * another transaction (`conflict`), or the database cannot be used (`database`).
  */
 export type Fault = 'own' | 'clash' | 'conflict' | 'database';
 

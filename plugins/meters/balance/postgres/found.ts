@@ -1,7 +1,7 @@
 /**
- * What a batch's calls concern, locked and read in one round trip. Accounts are locked first and in the order of
- * their ids, so that two batches never wait for each other; all else belongs to an account and is read behind its
- * lock, by statements of their own, since one that waited for a lock would see the rest as it was before.
+ * Everything that the calls of a batch need, locked and read in one round trip. Accounts are locked first, in the order
+ * of their ids, so that two batches never wait for each other. All else belongs to an account and is read after its
+ * lock, by further statements: one that had itself waited for a lock would see the rest as it was before.
  */
 import type { Nano } from '../../../../core/index.ts';
 import type { Minute, Past } from '../decisions.ts';
@@ -34,7 +34,7 @@ const sql = statements('found', {
 
 /** What has to be read before anything can be decided. */
 export interface Concerned {
-  /** Accounts by name, keys by id and claims by name, of calls that want to reserve. */
+  /** Of calls that want to reserve: accounts by name, keys by id, claims by name. */
   readonly accounts: readonly string[];
   readonly keys: readonly string[];
   readonly claims: readonly string[];
@@ -50,12 +50,12 @@ export interface Account {
 export interface Key {
   readonly root: string;
   readonly left: Nano | undefined;
-  /** How many calls it may make in a minute, and those it has made. */
+  /** How many calls the key may make in a minute, and how many it has made. */
   readonly rate: number | undefined;
   readonly minute: Minute;
 }
 
-/** A reservation that is pending, or was. */
+/** A reservation that is pending, or has ended. */
 export interface Held {
   readonly number: bigint;
   readonly account: bigint;
@@ -97,7 +97,7 @@ function by<Value>(column: string, rows: readonly Row[], read: (row: Row) => Val
 export type Found = Awaited<ReturnType<typeof find>>;
 
 export async function find(query: Query, { accounts, keys, claims, calls }: Concerned) {
-  // One entry for each reservation, and at most two for each end: what a call cost above its reservation has its own.
+  // Numbers for one entry for each reservation and at most two for each end, since an overage is an entry too.
   const entries = accounts.length + 2 * calls.length;
   const [accountRows, keyRows, pendingRows, claimRows, numberRows] = await Promise.all([
     query(sql.lockAccounts, [accounts, calls]),

@@ -1,8 +1,8 @@
 /**
- * The tables, as the ordered steps that make them; a step is never changed once released. They stand in a schema
- * of their own, so that a ledger can share a database with others. Entries and the reservations that wait for
- * their end refer to accounts and keys without foreign keys: each row of a batch would have to lock and look up
- * again what the batch has locked and read already.
+ * The steps that make the tables, in order; a step is never changed once it is released. The tables have a schema of
+ * their own, so that a ledger can share a database with others. Entries and pending reservations refer to accounts and
+ * keys without foreign keys: for each row of a batch the server would lock and look up again what the batch has already
+ * locked and read.
  */
 import type { ClientBase } from 'pg';
 import { creditKinds, entryKinds } from '../store.ts';
@@ -14,7 +14,7 @@ function oneOf(column: string, values: readonly string[]): string {
   return `${column} IN (${values.map((value) => `'${value}'`).join(', ')})`;
 }
 
-/** What a call used, on the entry that ends it and, until then, beside its reservation. */
+/** What a call used: kept beside its reservation while it runs, and then on the entry that ends it. */
 const consumption = `
   model text,
   provider text,
@@ -131,15 +131,15 @@ CREATE TABLE claims (
 CREATE INDEX claims_by_expiry ON claims (expires) WHERE state = 'done';
 `;
 
-/** Of a root: when the minute began in which its calls were last counted, and how many there were. */
+/** For the root of a key: when the minute began in which its calls were last counted, and how many there were. */
 const minuteColumns = 'ALTER TABLE keys ADD COLUMN minute bigint NOT NULL DEFAULT 0, ADD COLUMN calls integer NOT NULL DEFAULT 0';
 
 const steps: readonly string[] = [firstTables, minuteColumns];
 
-/** The number of an advisory lock: several processes may open a new database at once. */
+/** The number of an advisory lock, since several processes may open a new database at once. */
 const lock = 7_461_188_901;
 
-/** Brings the tables up to date, in one transaction. Throws where a newer program wrote them. */
+/** Brings the tables up to date, in one transaction. Throws where a newer version of the program wrote them. */
 export async function migrate(client: ClientBase): Promise<void> {
   await client.query('BEGIN');
   try {

@@ -1,4 +1,4 @@
-/** The PostgreSQL store: one database for any number of machines. One connection of each process writes, a few others read. */
+/** The PostgreSQL store: one database for any number of machines. In each process one connection writes, and a few others read. */
 import { randomBytes } from 'node:crypto';
 import { Client, Pool, type PoolClient } from 'pg';
 import { unavailable } from '../queue.ts';
@@ -15,19 +15,19 @@ import { Session } from './session.ts';
 import { Writer, type GroupListener } from './writer.ts';
 
 export interface PostgresOptions extends Address {
-  /** Marks the reservations made here; made up unless given. */
+  /** Marks the reservations made here; random unless given. */
   readonly owner?: string;
-  /** How many connections read at most; one more writes. */
+  /** The largest number of connections that read; one more writes. */
   readonly connections?: number;
   readonly onGroup?: GroupListener;
 }
 
 const sql = statements('open', { durability: 'SHOW synchronous_commit' });
 
-/** Brings the tables up to date. Throws where commits are not durable: all that is promised rests on them. */
+/** Brings the tables up to date. Throws where commits are not durable, since the ledger's promises depend on that. */
 async function prepare(address: Address): Promise<void> {
   const client = new Client(migrating(address));
-  // A connection that is lost fails what is asked of it; the event beside that would end the process if nobody listened.
+  // When the connection is lost, the statement fails anyway. But an `error` event that nobody listens to would end the process.
   client.on('error', () => undefined);
   await client.connect();
   try {
@@ -39,15 +39,15 @@ async function prepare(address: Address): Promise<void> {
   }
 }
 
-/** Connections that read: each is one caller's while it has it. */
+/** Connections that read. Each serves one caller at a time. */
 class Readers {
   readonly #pool: Pool;
 
   constructor(address: Address, connections: number) {
     this.#pool = new Pool(reading(address, connections));
-    // One that is lost while nobody uses it is replaced when it is wanted.
+    // A connection that is lost while it is idle is replaced when one is needed.
     this.#pool.on('error', () => undefined);
-    // The pool does not listen to one that is in use, and it may be lost between an answer and the next question.
+    // The pool does not listen to a connection in use, which may be lost between an answer and the next question.
     this.#pool.on('connect', (client) => client.on('error', () => undefined));
   }
 
@@ -59,7 +59,7 @@ class Readers {
       client.release();
       return result;
     } catch (thrown) {
-      // What is left of its transaction ends with it.
+      // Closing the connection also ends what is left of its transaction.
       client?.release(true);
       const error = thrown instanceof Error ? thrown : new Error(String(thrown));
       throw client && faultOf(error) !== 'database' ? error : unavailable(error);
@@ -75,7 +75,7 @@ function madeUp(): string {
   return `${process.pid}-${randomBytes(6).toString('hex')}`;
 }
 
-/** Rejects with the reason where the database cannot be used; the reason never tells the password. */
+/** Rejects with the reason where the database cannot be used. The reason never contains the password. */
 export async function openPostgres({ url, owner = madeUp(), connections = 4, onGroup = () => undefined }: PostgresOptions): Promise<Store> {
   const session = new Session({ url }, owner);
   try {

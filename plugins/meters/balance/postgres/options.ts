@@ -1,4 +1,4 @@
-/** How connections are made: where to, with the ledger's own tables, and never to wait for long. */
+/** Options of connections: the address, the schema that holds the ledger's tables, and short timeouts. */
 import type { ClientConfig, PoolConfig } from 'pg';
 import { schema } from './migrations.ts';
 import { typeParsers } from './values.ts';
@@ -8,7 +8,7 @@ export interface Address {
   readonly url: string;
 }
 
-/** Milliseconds. The server gives up before the client does, so that the client is told what became of its statement. */
+/** Milliseconds. The server gives up before the client does, so that the client is told how its statement ended. */
 const patience = { connect: 3000, statement: 3000, idleInTransaction: 2000, answer: 4000 };
 
 function connecting({ url }: Address): ClientConfig {
@@ -27,14 +27,14 @@ function connecting({ url }: Address): ClientConfig {
   };
 }
 
-/** For changing the tables, which may take its time. */
+/** For changing the tables, which may take long. */
 export function migrating(address: Address): ClientConfig {
   return { ...connecting(address), application_name: 'tollgate migrations', statement_timeout: 0, query_timeout: 0, idle_in_transaction_session_timeout: 0 };
 }
 
-/** For the one connection that writes: its statements do not wait for each other's answers. */
+/** For the one connection that writes: it sends statements without waiting for the answers to those before. */
 export function writing(address: Address, owner: string): ClientConfig & { readonly application_name: string } {
-  // The server keeps 63 bytes of it.
+  // The server keeps only 63 bytes of it.
   return { ...connecting(address), application_name: `tollgate ${owner}`.slice(0, 63), pipeline: true };
 }
 

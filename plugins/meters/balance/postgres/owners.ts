@@ -1,4 +1,4 @@
-/** Who is alive, how far their calls have come, and what becomes of the calls of those who are not. */
+/** Which owners are alive, how far their calls have come, and how the calls of dead owners are ended. */
 import { ownerOf } from '../records.ts';
 import { count, text } from '../rows.ts';
 import type { Beat, OwnerRecord, RecoveredCall, RecoverRequest, Store } from '../store.ts';
@@ -7,7 +7,7 @@ import { statements, type Query } from './connection.ts';
 import { recordset } from './values.ts';
 
 const sql = statements('owners', {
-  // The first is the time, so that one who comes back after it was forgotten has no beat that was seen before.
+  // The first beat is the time. So an owner that was forgotten and comes back never repeats a beat that was seen before.
   beat: `
     INSERT INTO owners (owner, beat, lease) VALUES ($1, (extract(epoch FROM clock_timestamp()) * 1000)::bigint, $2)
     ON CONFLICT (owner) DO UPDATE SET beat = owners.beat + 1, lease = excluded.lease`,
@@ -18,7 +18,7 @@ const sql = statements('owners', {
   owners: `
     SELECT names.owner, coalesce(beat, 0) AS beat, coalesce(lease, 0) AS lease, (SELECT count(*) FROM pending WHERE pending.owner = names.owner) AS pending
     FROM (SELECT owner FROM owners UNION SELECT owner FROM pending) names LEFT JOIN owners ON owners.owner = names.owner ORDER BY names.owner`,
-  // Locked, so that a beat which comes now waits, and finds its calls ended.
+  // Locks the owner: a beat that comes now waits, and then finds the calls ended.
   beatOf: 'SELECT beat FROM owners WHERE owner = $1 FOR UPDATE',
   pendingOf: 'SELECT call FROM pending WHERE owner = $1 ORDER BY number LIMIT $2',
   dropOwner: 'DELETE FROM owners WHERE owner = $1 AND NOT EXISTS (SELECT FROM pending WHERE pending.owner = $1)',

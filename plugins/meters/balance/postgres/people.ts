@@ -1,4 +1,4 @@
-/** Accounts and keys: who there is, what they have, and what they may do. */
+/** Accounts and keys, with what they have and what they may do. */
 import { accountOf, balanceOf, keyOf } from '../records.ts';
 import { integer } from '../rows.ts';
 import type { AccountRecord, Balance, Credit, Credited, KeyChanges, KeyRecord, NewKey, Page, Rotation, Store } from '../store.ts';

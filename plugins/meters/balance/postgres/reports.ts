@@ -12,7 +12,7 @@ const sql = statements('reports', {
       count(*) AS calls, coalesce(sum(amount), 0)::bigint AS amount, min(created) AS oldest FROM pending`,
 });
 
-/** The conditions that are stated, each with the place of its value. */
+/** The conditions that are stated, each with the number of its parameter. */
 function conditions(stated: readonly (readonly [sql: (place: string) => string, value: unknown])[]): { where: string; values: unknown[] } {
   const present = stated.filter(([, value]) => value !== undefined);
   return { where: present.map(([sql], index) => ` AND ${sql(`$${index + 1}`)}`).join(''), values: present.map(([, value]) => value) };

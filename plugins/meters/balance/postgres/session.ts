@@ -1,7 +1,7 @@
 /**
- * The one connection that writes. It is kept: where it is lost, everything is refused at once, and another is tried
- * for in the background. A lost connection may leave a batch whose end nobody knows. The next one is used when the
- * server has done with the last: what is asked again then finds whatever there is, and nothing comes late.
+ * The one connection that writes. If it is lost, everything is refused at once while another is tried in the background.
+ * A batch may have been under way on the lost connection. So the next one is used only when the server has finished with
+ * the last: what is asked again then finds whatever was written, and nothing is written late.
  */
 import { setTimeout as pauseFor } from 'node:timers/promises';
 import { Client } from 'pg';
@@ -13,14 +13,14 @@ import { writing, type Address } from './options.ts';
 
 const sql = statements('session', {
   self: 'SELECT pg_backend_pid() AS process, pg_is_in_recovery() AS standby',
-  // Where the server still works for the connection before this one: it ends that, and waits until it has.
+  // Ends what the server still does for the connection before this one, and waits for the end.
   endLast: 'SELECT pg_terminate_backend(pid, 2000) AS ended FROM pg_stat_activity WHERE pid = $1 AND application_name = $2 AND pid <> pg_backend_pid()',
 });
 
 const firstPause = 50;
 const longestPause = 1000;
 const readOnly = '25006';
-/** How often a batch is tried that meets others. */
+/** How often a batch is tried that conflicts with others. */
 const mostTries = 5;
 
 export class Session {
@@ -29,7 +29,7 @@ export class Session {
   readonly #closing = new AbortController();
   #client: Client | undefined;
   #failure: Error | undefined = new Error('it is not open yet');
-  /** The server's process for the last connection. */
+  /** The server's process for the last connection, which may still be at work. */
   #last: number | undefined;
 
   constructor(address: Address, owner: string) {
@@ -79,11 +79,11 @@ export class Session {
         const error = thrown instanceof Error ? thrown : new Error(String(thrown));
         const fault = faultOf(error);
         if (fault === 'conflict' && attempt < mostTries) continue;
-        // Another process may have written the same name at the same moment: the next try finds it.
+        // Another process may have written the same name at the same moment. The next try will find it.
         if (fault === 'clash' && operations.length === 1 && attempt === 1) continue;
         if (fault === 'own' || fault === 'clash') return operations.length === 1 ? [{ error, unavailable: false }] : this.#writeHalves(operations);
         this.#failure = error;
-        // The server became a standby: another one is to be found behind the address.
+        // The server became a standby. A new connection finds the one that took over at this address.
         if (error instanceof QueryError && error.code === readOnly) client.end().catch(() => undefined);
         return operations.map(() => ({ error, unavailable: true }));
       }
@@ -97,7 +97,7 @@ export class Session {
     await client?.end();
   }
 
-  /** One operation that breaks a rule must not take the others with it. */
+  /** Writes the two halves apart, so that one operation that breaks a rule does not make the others fail. */
   async #writeHalves(operations: readonly Write[]): Promise<Outcome[]> {
     const middle = operations.length >> 1;
     return [...(await this.write(operations.slice(0, middle))), ...(await this.write(operations.slice(middle)))];

@@ -1,7 +1,7 @@
 /**
- * Feeds the books to an auditor, in parts, so that long books keep nobody waiting who wants a report. Entries are
- * never changed, so it does not matter when they are read; what is kept beside them is read in one transaction with
- * the last of them, and so as of one moment.
+ * Feeds the books to an auditor, in parts, so that a long audit does not keep those waiting who want a report. Entries
+ * are never changed, so it does not matter when they are read. The sums kept beside them are read in one transaction
+ * with the last entries, so that both are of the same moment.
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { Auditor, priceReader, usageReader, type AuditReport, type PendingRow } from '../audit.ts';
@@ -13,11 +13,13 @@ import { entryColumns } from './reports.ts';
 /** Entries that are read at a time. */
 const part = 20_000;
 
-/** The answer audits a part of what was not audited by it before; undefined: there is more. */
+/** Returns a function that audits a part of what it has not audited before. It returns undefined while there is more. */
 export function auditor(database: DatabaseSync, people: People): () => AuditReport | undefined {
   const rates = database.prepare('SELECT rates FROM prices WHERE version = ?');
   const entries = database.prepare(`SELECT ${entryColumns} WHERE entries.number > ? ORDER BY entries.number LIMIT ?`);
-  const pending = database.prepare('SELECT call, number, accounts.name AS account_name, amount FROM pending LEFT JOIN accounts ON accounts.id = pending.account');
+  const pending = database.prepare(
+    'SELECT call, number, accounts.name AS account_name, amount FROM pending LEFT JOIN accounts ON accounts.id = pending.account',
+  );
   const price = priceReader((version) => {
     const row = rates.get(version);
     return row && text(row, 'rates');

@@ -1,4 +1,4 @@
-/** Who has which idempotency key, and what the calls that had one ended as. */
+/** Which call holds which idempotency key, and the outcomes of those that have ended. */
 import type { DatabaseSync } from 'node:sqlite';
 import { isOver } from '../decisions.ts';
 import { claimOf } from '../records.ts';
@@ -34,7 +34,7 @@ export class Claims {
     this.#sql.take.run(name, fingerprint, expires, call);
   }
 
-  /** Passed how the call that has a claim ended: with an outcome, with none that could be kept, or such that the claim is free again. */
+  /** Ends a claim: with its call's outcome, with `undefined` where no outcome could be kept, or with `free`, so that it can be taken again. */
   settle(name: string, outcome: StoredOutcome | 'free' | undefined): void {
     if (outcome === 'free') this.#sql.free.run(name);
     else if (outcome) this.#sql.done.run(outcome.status, JSON.stringify(outcome.headers), outcome.body, outcome.whole ? 1 : 0, name);

@@ -5,12 +5,12 @@ import { DatabaseSync } from 'node:sqlite';
 import { migrations } from './migrations.ts';
 
 /**
- * Kilobytes of the file that each connection keeps to itself. A call touches the ends of tables, since ids are in order of
- * time; whatever room there is beyond that fills with every page that was ever written, and memory grows with the books.
+ * Kilobytes of the file that each connection may cache. Calls only touch the ends of tables, since ids are in order of
+ * time. A larger cache would fill with every page ever written, so memory would grow with the books.
  */
 const cached = 1000;
 
-/** Throws where the file cannot be opened, is no database, or was written by a newer version. */
+/** Throws where the file cannot be opened, is not a database, or was written by a newer version. */
 export function openDatabase(file: string, busyTimeout: number): DatabaseSync {
   mkdirSync(dirname(file), { recursive: true });
   const database = new DatabaseSync(file, { timeout: busyTimeout, readBigInts: true });
@@ -28,7 +28,7 @@ export function resultCode(error: unknown): number | undefined {
 const busy = 5;
 const pause = 10;
 
-/** Two processes that switch a new file to its write-ahead log at once refuse each other without waiting: the loser tries again. */
+/** Switches the file to its write-ahead log. Two processes that do so at once on a new file fail without waiting, so it is tried again. */
 function keepLog(database: DatabaseSync, deadline: number): void {
   for (;;) {
     try {
@@ -40,7 +40,7 @@ function keepLog(database: DatabaseSync, deadline: number): void {
   }
 }
 
-/** Inside one transaction, since another process may be opening the same new file. */
+/** Runs in one transaction, since another process may be opening the same new file. */
 function migrate(database: DatabaseSync): void {
   database.exec('BEGIN IMMEDIATE');
   try {

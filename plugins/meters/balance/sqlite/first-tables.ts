@@ -1,10 +1,10 @@
 /**
- * The first step of the tables: a transaction is a row with its facts, and has a row for each of its entries. It is
- * kept for the files that saw it, and for new ones to take all steps alike.
+ * The first step of the tables, in which a transaction has a row with its facts and a row for each of its entries. It
+ * stays because files were made by it, and because new files go through the same steps as old ones.
  */
 const systemAccounts = { reservations: 1n, revenue: 2n, credits: 3n } as const;
 
-/** Spelt out, since SQLite builds a table of its own for each `IN` of more than two, with every row it checks. */
+/** Written as comparisons: for an `IN` of more than two values SQLite builds a temporary table with every row it checks. */
 function oneOf(column: string, values: readonly string[]): string {
   return values.map((value) => `${column} = '${value}'`).join(' OR ');
 }

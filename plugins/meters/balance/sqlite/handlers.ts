@@ -1,4 +1,4 @@
-/** The store's operations on one SQLite connection, put together from their parts. */
+/** The store's operations on one SQLite connection, collected from their parts. */
 import type { DatabaseSync } from 'node:sqlite';
 import type { Handlers } from '../operations.ts';
 import { Claims } from './claims.ts';
@@ -15,11 +15,11 @@ function notHere(): never {
 
 export interface Connection {
   readonly handlers: Handlers;
-  /** What operations of one transaction share; written before its end, forgotten where it is undone. */
+  /** Sums that the operations of one transaction share: written before its end, forgotten where it is undone. */
   readonly purses: Purses;
 }
 
-/** `auditor`: makes what audits; only one of the threads does. */
+/** `auditor` makes the function that audits; only one of the threads has it. */
 export function handlersOn(database: DatabaseSync, owner: string, auditor: Auditor | undefined): Connection {
   const purses = new Purses(database);
   const claims = new Claims(database);

@@ -1,7 +1,7 @@
 /**
- * The second step of the tables: one row for each transaction, its legs in columns. Entries are never changed; what
- * does change stands apart and can be recomputed from them: an account's and a key's sums, and the reservations
- * that are pending, with what is known of their calls. What a file of the first step holds is carried over.
+ * The second step of the tables: one row for each transaction, with its legs in columns. Entries are never changed. What
+ * does change is kept apart and can be computed from them again: the sums of accounts and keys, and the pending
+ * reservations with what is known of their calls. The contents of a file of the first step are carried over.
  */
 
 const entries = `
@@ -125,7 +125,7 @@ CREATE TABLE claims (
 CREATE INDEX claims_by_expiry ON claims (expires) WHERE state = 'done';
 `;
 
-/** Of the old entries, what moved between the books of one account. */
+/** SQL for the amount that an old transaction moved on one of its books. */
 function leg(account: string): string {
   return `coalesce((SELECT amount FROM old_entries WHERE old_entries."transaction" = booked.id AND old_entries.account = ${account}), 0)`;
 }
@@ -135,7 +135,8 @@ INSERT INTO accounts (id, name, total, used, pending, created)
   SELECT id, name, total, used, pending, created FROM old_accounts WHERE kind = 'user';
 INSERT INTO keys (id, hash, last_four, name, kind, account, disabled, created, root)
   SELECT substr(hash, 1, 16), hash, last_four, name, 'user', account, disabled, created, substr(hash, 1, 16) FROM old_keys;
-INSERT INTO entries (number, kind, account, at, credits, available, reserved, revenue, call, key, reservation, source, reference, reason, basis, model, provider, price, usage, attempts)
+INSERT INTO entries (number, kind, account, at, credits, available, reserved, revenue, call, key, reservation,
+    source, reference, reason, basis, model, provider, price, usage, attempts)
   SELECT booked.id, booked.kind, booked.account, booked.at, ${leg('3')}, ${leg('booked.account')}, ${leg('1')}, ${leg('2')},
     iif(booked.kind = 'reserve', held.id, NULL), held.key, iif(booked.kind = 'reserve', NULL, made.id),
     booked.source, booked.reference, booked.reason, booked.basis, coalesce(booked.model, held.model), coalesce(booked.provider, held.provider),

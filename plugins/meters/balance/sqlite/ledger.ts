@@ -1,12 +1,14 @@
 /**
- * What moves money, on one SQLite connection. Each operation runs inside a transaction its caller began, checks
- * before it writes, and so leaves nothing behind when it refuses.
+ * What moves money, on one SQLite connection. Each operation runs inside a transaction that its caller began, and checks
+ * everything before it writes, so that it leaves nothing behind when it refuses.
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { end, endLate, expire, recover, take, wasSent, type Ended, type Ending } from '../decisions.ts';
 import { ownerOf, progressOf } from '../records.ts';
 import { count, integer, maybe, text, type Row } from '../rows.ts';
-import type { Beat, Credit, Credited, OwnerRecord, Progress, RecoveredCall, RecoverRequest, Reserved, ReserveRequest, Settled, Settlement, StoredOutcome } from '../store.ts';
+import type {
+  Beat, Credit, Credited, OwnerRecord, Progress, RecoveredCall, RecoverRequest, Reserved, ReserveRequest, Settled, Settlement, StoredOutcome,
+} from '../store.ts';
 import type { Claims } from './claims.ts';
 import type { Purses } from './purses.ts';
 
@@ -14,10 +16,13 @@ function prepare(database: DatabaseSync) {
   return {
     addReserve: database.prepare(`
       INSERT INTO entries (kind, account, at, available, reserved, call, key, model, provider, price) VALUES ('reserve', ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
-    addPending: database.prepare('INSERT INTO pending (call, number, account, key, root, amount, owner, claim, created, owed, input) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'),
+    addPending: database.prepare(
+      'INSERT INTO pending (call, number, account, key, root, amount, owner, claim, created, owed, input) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    ),
     takePending: database.prepare('DELETE FROM pending WHERE call = ? RETURNING number, account, key, root, amount, claim'),
     addEnd: database.prepare(`
-      INSERT INTO entries (kind, account, at, available, reserved, revenue, key, reservation, reason, basis, model, provider, price, input, output, usage, costs, attempts, flags)
+      INSERT INTO entries (kind, account, at, available, reserved, revenue, key, reservation, reason, basis, model, provider, price,
+        input, output, usage, costs, attempts, flags)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
     addCredit: database.prepare("INSERT INTO entries (kind, account, at, credits, available, source, reference) VALUES ('credit', ?, ?, ?, ?, ?, ?)"),
     creditByReference: database.prepare('SELECT account, available FROM entries WHERE reference = ?'),
@@ -28,17 +33,18 @@ function prepare(database: DatabaseSync) {
       FROM entries made
       JOIN entries ended ON ended.reservation = made.number AND (ended.kind = 'post' OR ended.kind = 'void' OR ended.kind = 'expire')
       LEFT JOIN keys ON keys.id = made.key WHERE made.kind = 'reserve' AND made.call = ?`),
-    // The first is the time, so that one who comes back after it was forgotten has no beat that was seen before.
+    // The first beat is the time. So an owner that was forgotten and comes back never repeats a beat that was seen before.
     beat: database.prepare(`
       INSERT INTO owners (owner, beat, lease) VALUES (?, CAST(unixepoch('subsec') * 1000 AS INTEGER), ?)
       ON CONFLICT DO UPDATE SET beat = beat + 1, lease = excluded.lease`),
     progress: database.prepare(`
-      UPDATE pending SET sent = ?, delivered = ?, owed = ?, model = ?, provider = ?, price = ?, input = ?, output = ?, usage = ?, costs = ?, attempts = ? WHERE call = ? AND owner = ?`),
+      UPDATE pending SET sent = ?, delivered = ?, owed = ?, model = ?, provider = ?, price = ?, input = ?, output = ?, usage = ?, costs = ?, attempts = ?
+      WHERE call = ? AND owner = ?`),
     owners: database.prepare(`
       SELECT owner, max(beat) AS beat, max(lease) AS lease, sum(calls) AS pending
       FROM (SELECT owner, beat, lease, 0 AS calls FROM owners UNION ALL SELECT owner, 0, 0, count(*) FROM pending GROUP BY owner) GROUP BY owner`),
     beatOf: database.prepare('SELECT beat FROM owners WHERE owner = ?'),
-    // Of a call that no beat has told of, the rest of what is presumed of it stands on its reservation.
+    // For a call that no beat has reported, the rest of what is presumed of it is read from its reservation.
     pendingOf: database.prepare(`
       SELECT pending.call, sent, delivered, owed, coalesce(pending.model, made.model) AS model, coalesce(pending.provider, made.provider) AS provider,
         iif(pending.input > 0, coalesce(pending.price, made.price), pending.price) AS price, pending.input, pending.output,
@@ -49,7 +55,7 @@ function prepare(database: DatabaseSync) {
   };
 }
 
-/** The reservation an entry ends or follows. */
+/** The reservation that an entry ends or follows. */
 interface Held {
   readonly number: bigint;
   readonly account: bigint;
@@ -181,7 +187,10 @@ export class Ledger {
 
   #add({ number, account, key, root }: Held, { kind, available, reserved, revenue, facts, flags }: Ending): void {
     const { at, reason, basis, model = null, provider = null, price = null, input, output, usage, costs, attempts } = facts;
-    this.#sql.addEnd.run(kind, account, at, available, reserved, revenue, key ?? null, number, reason, basis, model, provider, price, input, output, usage, costs, attempts, flags);
+    this.#sql.addEnd.run(
+      kind, account, at, available, reserved, revenue, key ?? null, number, reason, basis, model, provider, price, input, output,
+      usage, costs, attempts, flags,
+    );
     this.#purses.spend(account, root, revenue, reserved);
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The ordered steps that make the tables: `PRAGMA user_version` counts those a file has seen, and a step is never
- * changed once released.
+ * The steps that make the tables, in order. `PRAGMA user_version` counts those a file has been through, and a step is
+ * never changed once it is released.
  */
 import { firstTables } from './first-tables.ts';
 import { journalTables } from './journal-tables.ts';

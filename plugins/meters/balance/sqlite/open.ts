@@ -1,4 +1,4 @@
-/** The SQLite store: one file, any number of processes on one machine, a thread of its own in each, and another for reports. */
+/** The SQLite store: one file, which any number of processes on one machine can open. Each has a thread that writes, and another for reports. */
 import { randomBytes } from 'node:crypto';
 import { accessSync, constants } from 'node:fs';
 import { dirname } from 'node:path';
@@ -9,7 +9,7 @@ import { Thread, type GroupListener } from './thread.ts';
 
 export interface SqliteOptions {
   readonly file: string;
-  /** Marks the reservations made here; made up unless given. */
+  /** Marks the reservations made here; random unless given. */
   readonly owner?: string;
   readonly onGroup?: GroupListener;
   /** Milliseconds to wait while another process holds the file's lock. */
@@ -19,7 +19,7 @@ export interface SqliteOptions {
 const worker = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
 const patience = 2500;
 
-/** What to do about a file that cannot be opened, as far as its folder tells: SQLite does not. */
+/** Advice for a file that cannot be opened, from a look at its folder: SQLite does not say why. */
 function remedyFor(file: string): string {
   try {
     accessSync(dirname(file), constants.W_OK);
@@ -29,10 +29,17 @@ function remedyFor(file: string): string {
   }
 }
 
+function madeUp(): string {
+  return `${process.pid}-${randomBytes(6).toString('hex')}`;
+}
+
 /** Rejects with the reason where the file cannot be opened. */
-export async function openSqlite({ file, owner = `${process.pid}-${randomBytes(6).toString('hex')}`, onGroup, busyTimeout = patience }: SqliteOptions): Promise<Store> {
+export async function openSqlite({ file, owner = madeUp(), onGroup, busyTimeout = patience }: SqliteOptions): Promise<Store> {
   let failure: Error | undefined;
-  const threadFor = (name: string, audits: boolean) => (): Worker => new Worker(worker, { name, workerData: { file, owner, busyTimeout, audits } satisfies WorkerData });
+  const threadFor = (name: string, audits: boolean) => (): Worker => {
+    const workerData: WorkerData = { file, owner, busyTimeout, audits };
+    return new Worker(worker, { name, workerData });
+  };
   const writer = new Thread(threadFor('ledger', false), (group) => {
     failure = group.failure;
     onGroup?.(group);
@@ -44,7 +51,7 @@ export async function openSqlite({ file, owner = `${process.pid}-${randomBytes(6
     throw new Error(`the ledger ${file} cannot be opened: ${error instanceof Error ? error.message : String(error)}${remedyFor(file)}`, { cause: error });
   }
   let reader: Thread | undefined;
-  /** Started when it is first wanted: most runs never read a report. */
+  /** Starts the thread when it is first needed: most runs never read a report. */
   function reports(): Thread {
     if (reader) return reader;
     reader = new Thread(threadFor('ledger reports', true));

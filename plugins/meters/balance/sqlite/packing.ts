@@ -1,7 +1,7 @@
 /**
- * Groups as they travel between threads: what every call asks, and its answers, as one JSON text of flat lists, since
- * a structured clone of their objects costs more than all else the event loop does for them. What is asked seldom
- * is cloned beside the text, and stands in it by its place.
+ * How groups travel between threads. What every call asks, and its answers, become one JSON text of flat lists, since a
+ * structured clone of the objects would cost more than everything else the event loop does for them. Rarer operations
+ * are cloned beside the text, which holds their places.
  */
 import type { Quote, Reserved, Settled, Settlement } from '../store.ts';
 import type { Lane, Operation, Outcome } from '../operations.ts';
@@ -9,13 +9,16 @@ import type { Lane, Operation, Outcome } from '../operations.ts';
 /** A group of operations, or the outcomes of one in the same order. */
 export interface Parcel<Whole> {
   readonly lane: Lane;
-  /** JSON of a list: a flat list for each that is packed, the place in `whole` for each that is not. */
+  /** JSON of a list. It holds a flat list for each item that is packed, and for every other its place in `whole`. */
   readonly text: string;
   readonly whole: readonly Whole[];
 }
 
 type PackedQuote = readonly [model: string, provider: string, price: string, least: string, most: string, input: number, owed: string];
-type PackedReserve = readonly ['reserve', id: string, account: string, key: string, at: number, claim: readonly [string, string, number] | null, quotes: readonly PackedQuote[]];
+type PackedReserve = readonly [
+  'reserve', id: string, account: string, key: string, at: number, claim: readonly [string, string, number] | null,
+  quotes: readonly PackedQuote[],
+];
 type PackedSettle = readonly [
   'settle', id: string, amount: string | null, reason: string, basis: Settlement['basis'], suspect: boolean, model: string | null, provider: string | null,
   price: string | null, input: number, output: number, usage: string, costs: string, attempts: number, at: number,
@@ -41,7 +44,10 @@ function packOperation({ name, argument }: Operation): PackedOperation | undefin
   }
   if (name !== 'settle' || argument.outcome) return undefined;
   const { id, amount, reason, basis, suspect, model = null, provider = null, price = null, input, output, usage, costs, attempts, at } = argument;
-  return ['settle', id, amount === undefined ? null : String(amount), reason, basis, suspect, model, provider, price, input, output, usage, costs, attempts, at];
+  return [
+    'settle', id, amount === undefined ? null : String(amount), reason, basis, suspect, model, provider, price, input, output,
+    usage, costs, attempts, at,
+  ];
 }
 
 function unpackOperation(packed: PackedOperation): Operation {
@@ -52,10 +58,13 @@ function unpackOperation(packed: PackedOperation): Operation {
   }
   const [, id, amount, reason, basis, suspect, model, provider, price, input, output, usage, costs, attempts, at] = packed;
   const whom = { model: model ?? undefined, provider: provider ?? undefined, price: price ?? undefined };
-  return { name: 'settle', argument: { id, amount: amount === null ? undefined : BigInt(amount), reason, basis, suspect, ...whom, input, output, usage, costs, attempts, at } };
+  return {
+    name: 'settle',
+    argument: { id, amount: amount === null ? undefined : BigInt(amount), reason, basis, suspect, ...whom, input, output, usage, costs, attempts, at },
+  };
 }
 
-/** An operation's answer that is packed by its own words. */
+/** An answer of an operation that has a packed form. */
 export type Answered = { readonly name: 'reserve'; readonly value: Reserved } | { readonly name: 'settle'; readonly value: Settled };
 
 function packAnswer({ value }: Answered): PackedAnswer | undefined {
@@ -103,7 +112,7 @@ export function unpackGroup(parcel: Parcel<Operation>): Operation[] {
   return unpack(parcel, unpackOperation);
 }
 
-/** What a thread has to answer: the outcome as it is, and what of it can be packed. */
+/** What a thread answers: the outcome itself, and its packed form where it has one. */
 export type Finished = Outcome & { readonly answered?: Answered };
 
 export function packOutcomes(lane: Lane, outcomes: readonly Finished[]): Parcel<Outcome> {

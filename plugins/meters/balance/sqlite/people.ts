@@ -1,4 +1,4 @@
-/** Accounts and keys: who there is, and what they may do. What they have and spend is changed by the ledger alone. */
+/** Accounts and keys: what they are and what they may do. Only the ledger changes what they have and spend. */
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { accountOf, balanceOf, keyOf } from '../records.ts';
 import { integer, text } from '../rows.ts';
@@ -17,7 +17,8 @@ function prepare(database: DatabaseSync) {
     everyAccount: database.prepare('SELECT name, created, total, used, pending FROM accounts'),
     everyKey: database.prepare(keyRows),
     addKey: database.prepare(`
-      INSERT INTO keys (id, hash, last_four, name, kind, account, spend_cap, models, expires, calls_per_minute, created, root) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?1)`),
+      INSERT INTO keys (id, hash, last_four, name, kind, account, spend_cap, models, expires, calls_per_minute, created, root)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?1)`),
     // The id is the start of the hash, so one index finds both.
     key: database.prepare(`${keyRows} WHERE keys.id = substr(?1, 1, 16) AND keys.hash = ?1`),
     anyKey: database.prepare('SELECT id FROM keys LIMIT 1'),
@@ -31,7 +32,7 @@ function prepare(database: DatabaseSync) {
   };
 }
 
-/** The columns that changes are about, each with its new value. */
+/** The columns to change, each with its new value. */
 function changedColumns({ name, disabled, spendCap, models, expires, callsPerMinute }: KeyChanges): [column: string, value: SQLInputValue][] {
   const columns: [string, SQLInputValue | undefined][] = [
     ['name', name],
@@ -79,7 +80,10 @@ export class People {
     const row = account === undefined ? undefined : this.#sql.accountId.get(account);
     if (account !== undefined && !row) return false;
     const owner = row ? integer(row, 'id') : null;
-    this.#sql.addKey.run(id, hash, lastFour, name, kind, owner, spendCap ?? null, models ? JSON.stringify(models) : null, expires ?? null, callsPerMinute ?? null, at);
+    this.#sql.addKey.run(
+      id, hash, lastFour, name, kind, owner, spendCap ?? null, models ? JSON.stringify(models) : null, expires ?? null,
+      callsPerMinute ?? null, at,
+    );
     return true;
   }
 
@@ -92,7 +96,8 @@ export class People {
     return this.#sql.anyKey.get() !== undefined;
   }
 
-  listKeys({ after = '', limit, account, wanted }: Page & { readonly account?: string | undefined; readonly wanted?: string | undefined }): readonly KeyRecord[] {
+  listKeys(page: Page & { readonly account?: string | undefined; readonly wanted?: string | undefined }): readonly KeyRecord[] {
+    const { after = '', limit, account, wanted } = page;
     const rows = wanted !== undefined
       ? this.#sql.keysWanted.all(wanted, after, limit)
       : account !== undefined ? this.#sql.keysOfAccount.all(account, after, limit) : this.#sql.keys.all(after, limit);

@@ -1,6 +1,6 @@
 /**
- * What accounts have and keys have spent, while one transaction is written: each is read once, changed in memory by
- * as many operations as share the transaction, and written once at its end.
+ * What accounts have and keys have spent, while one transaction is being written. Each is read once, changed in memory
+ * by all operations that share the transaction, and written once at its end.
  */
 import type { DatabaseSync } from 'node:sqlite';
 import type { Nano } from '../../../../core/index.ts';
@@ -8,7 +8,7 @@ import { limited, minuteOf, type Minute } from '../decisions.ts';
 import { count, integer, maybe, text } from '../rows.ts';
 import type { Reserved } from '../store.ts';
 
-/** Columns of an account or a key, and what is to be added to them. */
+/** An account or a key, with the amounts to add to its columns. */
 class Purse {
   readonly id: bigint | string;
   total = 0n;
@@ -20,7 +20,7 @@ class Purse {
   }
 }
 
-/** An account as a transaction found it, before what the transaction itself changed. */
+/** An account as it was before this transaction changed anything. */
 export interface FoundAccount {
   readonly id: bigint;
   readonly available: Nano;
@@ -29,7 +29,7 @@ export interface FoundAccount {
 /** A key as a transaction found it. */
 export interface FoundKey {
   readonly root: string;
-  /** What is left of its cap, and how many calls it may make in a minute; undefined: there is no such limit. */
+  /** What is left of its cap, and how many calls it may make in a minute; undefined where there is no such limit. */
   readonly left: Nano | undefined;
   readonly rate: number | undefined;
 }
@@ -38,7 +38,8 @@ function prepare(database: DatabaseSync) {
   return {
     account: database.prepare('SELECT id, total - used - pending AS available FROM accounts WHERE name = ?'),
     key: database.prepare(`
-      SELECT keys.root, keys.spend_cap - root.used - root.pending AS left, keys.calls_per_minute AS rate, root.minute, root.calls FROM keys JOIN keys root ON root.id = keys.root WHERE keys.id = ?`),
+      SELECT keys.root, keys.spend_cap - root.used - root.pending AS left, keys.calls_per_minute AS rate, root.minute, root.calls
+      FROM keys JOIN keys root ON root.id = keys.root WHERE keys.id = ?`),
     changeAccount: database.prepare('UPDATE accounts SET total = total + ?, used = used + ?, pending = pending + ? WHERE id = ?'),
     changeKey: database.prepare('UPDATE keys SET used = used + ?, pending = pending + ? WHERE id = ?'),
     countCalls: database.prepare('UPDATE keys SET minute = ?, calls = ? WHERE id = ?'),
@@ -50,7 +51,7 @@ export class Purses {
   readonly #accounts = new Map<string, FoundAccount>();
   readonly #keys = new Map<string, FoundKey | undefined>();
   readonly #changes = new Map<bigint | string, Purse>();
-  /** Of the roots of keys that have a rate; and of those whose calls this transaction counted. */
+  /** Minutes of the roots of keys that have a rate, and the roots whose calls this transaction counted. */
   readonly #minutes = new Map<string, Minute>();
   readonly #counted = new Set<string>();
 
@@ -73,11 +74,13 @@ export class Purses {
     const row = this.#sql.key.get(id);
     const found = row && { root: text(row, 'root'), left: maybe(row, 'left', integer), rate: maybe(row, 'rate', count) };
     this.#keys.set(id, found);
-    if (row && found?.rate !== undefined && !this.#minutes.has(found.root)) this.#minutes.set(found.root, { began: count(row, 'minute'), calls: count(row, 'calls') });
+    if (row && found?.rate !== undefined && !this.#minutes.has(found.root)) {
+      this.#minutes.set(found.root, { began: count(row, 'minute'), calls: count(row, 'calls') });
+    }
     return found;
   }
 
-  /** Whether a call of the key is one too many at this point of the transaction. */
+  /** Whether another call of the key would exceed its rate, at this point of the transaction. */
   limited({ root, rate }: FoundKey, at: number): Extract<Reserved, { status: 'limited' }> | undefined {
     const last = this.#minutes.get(root);
     return last && limited(rate, last, at);
@@ -92,7 +95,7 @@ export class Purses {
     this.#counted.add(root);
   }
 
-  /** What is available to an account at this point of the transaction. */
+  /** What an account can spend at this point of the transaction. */
   available({ id, available }: FoundAccount): Nano {
     const change = this.#changes.get(id);
     return change ? available + change.total - change.used - change.pending : available;
@@ -108,7 +111,7 @@ export class Purses {
     this.#changeOf(account).total += amount;
   }
 
-  /** Adds to what an account has used and has pending, and to the same of the root of the key that pays. */
+  /** Adds to what the account has used and reserved, and likewise to the root of the key that pays. */
   spend(account: bigint, root: string | undefined, used: Nano, pending: Nano): void {
     const change = this.#changeOf(account);
     change.used += used;
@@ -119,7 +122,7 @@ export class Purses {
     spent.pending += pending;
   }
 
-  /** Writes what was changed, before its transaction is committed. */
+  /** Writes the changes, before the transaction is committed. */
   write(): void {
     for (const { id, total, used, pending } of this.#changes.values()) {
       if (typeof id === 'string') this.#sql.changeKey.run(used, pending, id);
@@ -132,7 +135,7 @@ export class Purses {
     this.forget();
   }
 
-  /** The transaction is over, or undone: what it found need not be true any more. */
+  /** Forgets what was read, since the transaction is over or undone and it need not be true any more. */
   forget(): void {
     this.#accounts.clear();
     this.#keys.clear();

@@ -7,7 +7,7 @@ export const entryColumns = `
   entries.*, accounts.name AS account_name, coalesce(entries.call, made.call) AS call_id
   FROM entries JOIN accounts ON accounts.id = entries.account LEFT JOIN entries made ON made.number = entries.reservation`;
 
-/** The conditions that are stated, with their values. */
+/** The conditions that are stated, each with its value. */
 function conditions(stated: readonly (readonly [sql: string, value: SQLInputValue | undefined])[]): { where: string; values: SQLInputValue[] } {
   const present = stated.flatMap(([sql, value]) => (value === undefined ? [] : [{ sql, value }]));
   return { where: present.map(({ sql }) => ` AND ${sql}`).join(''), values: present.map(({ value }) => value) };
@@ -72,7 +72,9 @@ export class Reports {
   listPending({ after = '', limit, account }: Page & { readonly account?: string | undefined }): readonly PendingRecord[] {
     const { where, values } = conditions([['accounts.name = ?', account]]);
     return this.#database
-      .prepare(`SELECT pending.*, accounts.name AS account_name FROM pending JOIN accounts ON accounts.id = pending.account WHERE call > ?${where} ORDER BY call LIMIT ?`)
+      .prepare(`
+        SELECT pending.*, accounts.name AS account_name FROM pending JOIN accounts ON accounts.id = pending.account
+        WHERE call > ?${where} ORDER BY call LIMIT ?`)
       .all(after, ...values, limit)
       .map(pendingOf);
   }

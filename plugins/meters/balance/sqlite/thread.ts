@@ -1,6 +1,6 @@
 /**
- * The event loop's side of a thread. One that dies takes what it had with it, refused as unavailable and asked again
- * by whoever wants it, and another is started in its place, at once and then with growing pauses.
+ * The event loop's side of a thread. If a thread dies, what it was asked is refused as unavailable, so that callers can
+ * ask again. Another thread takes its place: the first time at once, then after growing pauses.
  */
 import type { Worker } from 'node:worker_threads';
 import { laneOf, lanes, type Answer, type Lane, type Opened, type Operation, type OperationName, type Outcome } from '../operations.ts';
@@ -18,7 +18,7 @@ export class Thread {
   readonly #queues: Readonly<Record<Lane, Queue>>;
   readonly #onGroup: GroupListener;
   #worker: Worker | undefined;
-  /** Why nothing can be asked: until another thread is there, or for ever. */
+  /** Why nothing can be asked until another thread is there, or ever again. */
   #down: Error | undefined;
   #closed = false;
   #pause = firstPause;
@@ -38,7 +38,7 @@ export class Thread {
     return this.#down;
   }
 
-  /** Resolves when the thread is open; rejects with the reason where it cannot be. What is asked before waits. */
+  /** Resolves when the thread is open, and rejects with the reason where it cannot be. What is asked before then waits. */
   open(): Promise<void> {
     const worker = this.#start();
     this.#worker = worker;
@@ -74,7 +74,7 @@ export class Thread {
     });
   }
 
-  /** Lets what was asked finish, then ends the thread. */
+  /** Lets everything that was asked finish, then ends the thread. */
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#restart);
@@ -104,7 +104,7 @@ export class Thread {
     this.#drained?.();
   }
 
-  /** Only where the one that ended is not followed by another yet, and nobody wanted it to end. */
+  /** Starts another thread, unless one was started already or this one was meant to end. */
   #startAgain(ended: Worker): void {
     if (this.#closed || this.#worker !== ended) return;
     this.#restart = setTimeout(() => void this.open().catch(() => undefined), this.#pause).unref();

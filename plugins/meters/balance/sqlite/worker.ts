@@ -1,7 +1,7 @@
 /**
- * A thread of the ledger's: the event loop never touches the disk. The writing operations of a group share one
- * transaction and are answered once it is committed. An operation that breaks a rule of the tables must not take
- * the others with it: the group is undone and each of its operations done again in a transaction of its own.
+ * One of the ledger's threads, so that the event loop never waits for the disk. The writes of a group share one
+ * transaction and are answered once it is committed. An operation that breaks a rule of the tables must not make the
+ * others fail: the group is undone, and each operation is done again in a transaction of its own.
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads';
@@ -10,12 +10,12 @@ import { openDatabase, resultCode } from './database.ts';
 import { handlersOn, type Connection } from './handlers.ts';
 import { packOutcomes, unpackGroup, type Finished, type Parcel } from './packing.ts';
 
-// Each thread writes its own part of a report of the process: the environment holds the vendors' keys.
+// Each thread adds its part to a diagnostic report of the process, and the environment holds the vendors' keys.
 process.report.excludeEnv = true;
 
 const brokenConstraint = 19;
 
-/** A broken constraint or a bad argument is the operation's own fault; anything else SQLite says concerns the database. */
+/** A broken constraint or a bad argument is the operation's own fault. Every other error of SQLite concerns the database. */
 function failed(thrown: unknown): Extract<Finished, { error: Error }> {
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
   const code = resultCode(error);
@@ -46,7 +46,7 @@ function read({ handlers }: Connection, operation: Operation): Finished {
   }
 }
 
-/** Answers a function that writes a group. */
+/** Returns a function that writes a group. */
 function writerOn(database: DatabaseSync, { handlers, purses }: Connection): (operations: readonly Operation[]) => Finished[] {
   const [begin, commit] = [database.prepare('BEGIN IMMEDIATE'), database.prepare('COMMIT')];
   const write = (operations: readonly Operation[]): Finished[] => {
@@ -70,7 +70,7 @@ function writerOn(database: DatabaseSync, { handlers, purses }: Connection): (op
 async function serve(port: MessagePort, { file, owner, busyTimeout, audits }: WorkerData): Promise<Opened> {
   try {
     const database = openDatabase(file, busyTimeout);
-    // It brings the prices' schemas with it, which the thread that writes has no use and should have no memory for.
+    // Loaded only where it is used: it loads the prices' schemas, which would take memory in the thread that writes.
     const { auditor } = audits ? await import('./auditing.ts') : {};
     const connection = handlersOn(database, owner, auditor);
     const write = writerOn(database, connection);
