@@ -1,16 +1,16 @@
 /**
- * One line of JSON a call: who called what, who answered, how it ended, what it took and cost. Never a prompt, a
- * reply or a key. Calls that were not recognised are told at the level `debug` alone, since anybody can make
- * thousands of them; the metrics count them.
+ * One line of JSON for each call: who called what, who answered, how it ended, what it took and cost; never a prompt, a
+ * reply or a key. Calls without a valid key are only logged at the level `debug`, since anybody can make thousands of
+ * them; the metrics count them.
  */
 import { z } from 'zod';
 import { definePlugin, formatUsd, type End } from '../../core/index.ts';
 
-/** Names and losses are the caller's to choose: a hostile request could have a line of megabytes written. */
+/** Characters of a name that is logged. Callers choose names and losses, and a hostile request could make a line of megabytes. */
 const longestName = 200;
 const mostLosses = 50;
 
-/** How a call ended, in the line's words. */
+/** The word for a call's end in the line. */
 function outcomeOf(end: End): string {
   return end.type === 'answered' ? end.outcome : end.type;
 }
@@ -20,7 +20,7 @@ function statusOf(end: End): number {
   return end.error?.status ?? 200;
 }
 
-/** Of what was lost, as much as a line can hold. */
+/** As many of the losses as a line can hold. */
 function lostOf({ losses }: End): object | undefined {
   if (losses.length === 0) return undefined;
   return losses.slice(0, mostLosses).map(({ path, reason, code }) => ({ path: path.slice(0, longestName), reason, code }));
@@ -31,7 +31,7 @@ function failedOf({ attempts }: End): object | undefined {
   return failed.length > 0 ? failed : undefined;
 }
 
-/** One flat literal, written for every call; what is undefined does not stand in the line. */
+/** One flat literal, since it is written for every call. Members that are undefined are left out of the line. */
 function lineOf(end: End): object {
   const { exchange, attempts, losses } = end;
   const answer = end.type === 'answered' || end.type === 'failed' ? end : undefined;
@@ -69,8 +69,10 @@ export const callLog = definePlugin({
     hooks.observe.tap('call-log', (end) => {
       const unknown = end.type === 'refused' && end.exchange.principal === undefined;
       logger[unknown ? 'debug' : 'info'](lineOf(end), 'call');
-      // What a client is told of as internal is told here with its cause.
-      if (end.type !== 'replayed' && end.error?.code === 'internal') logger.error({ call: end.exchange.id, error: end.error }, 'a call failed within the gateway');
+      // The client is only told that the error is internal, so its cause is logged here.
+      if (end.type !== 'replayed' && end.error?.code === 'internal') {
+        logger.error({ call: end.exchange.id, error: end.error }, 'a call failed within the gateway');
+      }
     });
   },
 });

@@ -1,12 +1,14 @@
 /**
- * `GET /v1/calls/{id}`: what became of a call, by the id its reply carried in `x-request-id`, for the key that made
- * it. Every attempt is told, and all that was lost on the way, where a header holds only so much of it. The last calls
- * are kept in memory, the oldest are forgotten; prompts and replies are not kept at all. Where several workers share
- * the port each keeps its own, and asks the others for what it does not know.
+ * `GET /v1/calls/{id}`: what became of a call, for the key that made it; the id is what its reply carried in
+ * `x-request-id`. It lists every attempt and everything that was lost, which a header may have no room for. The last
+ * calls are kept in memory and the oldest forgotten; prompts and replies are never kept. Where several workers share the
+ * port, each keeps its own calls and asks the others for those it does not know.
  */
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
-import { definePlugin, formatUsd, GatewayError, toGatewayError, type Attempt, type End, type Loss, type Principal, type Routed, type Workers } from '../../core/index.ts';
+import {
+  definePlugin, formatUsd, GatewayError, toGatewayError, type Attempt, type End, type Loss, type Principal, type Routed, type Workers,
+} from '../../core/index.ts';
 import { encodeError } from '../shared/openai-error.ts';
 
 const options = z.strictObject({
@@ -14,9 +16,9 @@ const options = z.strictObject({
   most: z.int().positive().default(10_000),
 });
 
-/** Losses told of one attempt or reply; a hostile request could have thousands. */
+/** Losses shown of one attempt or reply. A hostile request could have thousands. */
 const mostLosses = 200;
-/** Characters kept of what the caller named. */
+/** Characters kept of names that the caller chose. */
 const longestName = 200;
 /** Characters that a call may have on average: whoever means ill would fill the memory with calls of many losses. */
 const usualLength = 4096;
@@ -24,7 +26,7 @@ const usualLength = 4096;
 const keptSchema = z.object({
   /** The key that made the call. */
   key: z.string(),
-  /** As JSON: one string is nothing for the collector to walk through, whereas ten thousand bodies are. */
+  /** The reply as JSON text: the garbage collector need not walk through one string, but through ten thousand objects it would. */
   body: z.string(),
 });
 
@@ -32,7 +34,7 @@ type Kept = z.output<typeof keptSchema>;
 
 interface Memory {
   readonly calls: LRUCache<string, Kept>;
-  /** Other workers are told no more of them. */
+  /** Stops answering other workers that ask for these calls. */
   close(): void;
 }
 
@@ -68,7 +70,7 @@ function attemptOf({ target, number, status, sent, firstEventAfter, duration, er
   };
 }
 
-/** Where the call could have gone and was not allowed to, for it could have cost more there than was reserved. */
+/** Targets that the call was not allowed to go to, since it could have cost more there than was reserved. */
 function notGranted({ targets, grant }: Routed): object {
   const left = targets.filter((target) => !grant.targets.includes(target)).map(({ provider, model }) => ({ provider: provider.name, model: model.id }));
   return left.length > 0 ? { not_granted: left } : {};
@@ -103,7 +105,7 @@ function bodyOf(end: End): object {
 
 async function find(memory: Memory | undefined, id: string, { key }: Principal, workers: Workers): Promise<Kept> {
   const kept = memory?.calls.get(id) ?? keptSchema.safeParse(await workers.askOthers('calls', id)).data;
-  // A call of somebody else's is not told from one that was never made.
+  // Another key's call gets the same answer as one that never was, so that ids cannot be probed.
   if (kept?.key === key) return kept;
   throw new GatewayError('not_found', `No call "${id.slice(0, 100)}" of this key is remembered.`, { param: 'id' });
 }

@@ -1,6 +1,6 @@
 /**
- * Verbs about the models on offer: `models` lists them, and `prices diff` holds a new snapshot of facts against the
- * catalogue. Nothing is ever applied by itself: prices are money, so a person reads the difference and edits the file.
+ * The verbs about models: `models` lists them, and `prices diff` compares a new snapshot of facts with the catalogue.
+ * The difference is never applied: prices are money, so a person reads it and edits the file.
  */
 import { readdirSync } from 'node:fs';
 import { z } from 'zod';
@@ -15,7 +15,10 @@ function describe(catalog: Catalog, model: Model): object {
   const providers = [...new Set(catalog.find(id).map(({ provider }) => provider.name))];
   const { tiers: _tiers, ...rates } = price ?? { tiers: [] };
   const prices = Object.fromEntries(Object.entries(rates).flatMap(([kind, rate]) => (typeof rate === 'bigint' ? [[kind, formatUsd(rate)]] : [])));
-  return { id, name, providers, prices, free: model.free ?? false, contextLength, outputLimit, input, output, expires, ...(successor ? { successor } : {}), aliases };
+  return {
+    id, name, providers, prices, free: model.free ?? false, contextLength, outputLimit, input, output, expires,
+    ...(successor ? { successor } : {}), aliases,
+  };
 }
 
 function lineFor(catalog: Catalog, { id, price, contextLength, expires }: Model, width: number): string {
@@ -25,17 +28,19 @@ function lineFor(catalog: Catalog, { id, price, contextLength, expires }: Model,
 }
 
 function listModels(catalog: Catalog, owner: string | undefined): CommandResult {
-  const models = catalog.models().filter(({ id }) => owner === undefined || id.startsWith(`${owner}/`)).toSorted((first, second) => (first.id < second.id ? -1 : 1));
+  const owned = catalog.models().filter(({ id }) => owner === undefined || id.startsWith(`${owner}/`));
+  const models = owned.toSorted((first, second) => (first.id < second.id ? -1 : 1));
   const width = Math.max(0, ...models.map(({ id }) => id.length));
   const none = owner === undefined || catalog.models().length === 0 ? 'No models: switch a provider on by its key.' : `No models of "${owner}".`;
   const text = models.map((model) => lineFor(catalog, model, width)).join('\n') || none;
   return { json: models.map((model) => describe(catalog, model)), text };
 }
 
-/** What the catalogue says of a vendor's models: its file, whether or not the provider is on, or what a provider offers. */
+/** The catalogue's facts about a vendor's models: from its file, even where the provider is off, or else from what a provider of that name offers. */
 function ownFacts(catalog: Catalog, vendor: string): Facts | undefined {
   const hasFile = readdirSync(folder).includes(`${vendor}.json`);
-  const models = hasFile ? readCatalogue(new URL(`${vendor}.json`, folder)) : catalog.models().filter(({ id }) => catalog.find(id).some(({ provider }) => provider.name === vendor));
+  const offered = (): Model[] => catalog.models().filter(({ id }) => catalog.find(id).some(({ provider }) => provider.name === vendor));
+  const models = hasFile ? readCatalogue(new URL(`${vendor}.json`, folder)) : offered();
   return models.length > 0 ? new Map(models.map((model) => [model.upstream, figuresOf(model)])) : undefined;
 }
 
@@ -49,7 +54,10 @@ function comparePrices(catalog: Catalog, file: string, vendor: string | undefine
     compared.push(name);
     return differences(name, ours, theirs, complete);
   });
-  if (compared.length === 0) throw new Error(`the catalogue has no models of ${snapshot.map(([name]) => `"${name}"`).join(', ')}; name the vendor with --vendor`);
+  if (compared.length === 0) {
+    const vendors = snapshot.map(([name]) => `"${name}"`).join(', ');
+    throw new Error(`the catalogue has no models of ${vendors}; name the vendor with --vendor`);
+  }
   const summary = `${found.length} differences in ${compared.join(', ')}. Nothing was applied: prices are changed in plugins/providers/catalogue.`;
   return { json: { compared, differences: found }, text: [...found.map(lineOf), summary].join('\n') };
 }

@@ -1,7 +1,7 @@
 /**
- * Pictures that a caller names by their address, fetched for vendors that take nothing but the bytes. The caller
- * chooses what the gateway connects to, so it is off unless it is listed, keeps to the public network, and has limits
- * on all of it. Vendors that fetch by themselves are left to it.
+ * Fetches pictures that a caller names by their address, for vendors that only take bytes. The caller chooses what the
+ * gateway connects to. So the plugin is off unless it is configured, only connects to the public network, and limits
+ * everything it does. Vendors that fetch pictures themselves get the address.
  */
 import { bulkhead, BulkheadRejectedError } from 'cockatiel';
 import { z } from 'zod';
@@ -14,11 +14,11 @@ const types = ['image/png', 'image/jpeg', 'image/webp', 'image/gif'] as const;
 const megabyte = 1024 * 1024;
 
 const options = z.strictObject({
-  /** The only hosts pictures are fetched from: `images.example.com`, or `*.example.com` for all below; any public one unless given. */
+  /** The only hosts that pictures are fetched from: `images.example.com`, or `*.example.com` for every name below it. Any public host unless given. */
   hosts: z.array(z.string().min(1).toLowerCase()).min(1).optional(),
-  /** Hosts of your own that may have private addresses; they need not stand in `hosts`. */
+  /** Hosts of your own that may have private addresses; they need not be in `hosts`. */
   privateHosts: z.array(z.string().min(1).toLowerCase()).default([]),
-  /** Providers that are given the bytes whatever is known of them: servers of your own without a way out, say. */
+  /** Providers that are always given the bytes, for example servers of your own without access to the internet. */
   providers: z.array(z.string().min(1)).default(['ollama']),
   /** Whether pictures are also fetched without TLS. */
   http: z.boolean().default(false),
@@ -30,16 +30,19 @@ const options = z.strictObject({
   maxRedirects: z.int().min(0).max(10).default(3),
   /** Seconds for one picture, its redirects and the wait for its turn included. */
   timeout: z.number().positive().default(10).transform((value) => value * 1000),
-  /** Pictures that are fetched at one time. */
+  /** Pictures fetched at one time. */
   parallel: z.int().positive().default(16),
-  /** Bytes of fetched pictures that the calls which run hold together. */
+  /** Bytes that the fetched pictures of all running calls may take together. */
   heldBytes: z.int().positive().default(256 * megabyte),
   types: z.array(z.enum(types)).min(1).default([...types]),
 });
 
 type Options = z.output<typeof options>;
 
-/** Wires whose vendors take a picture of another's client by its bytes: Google fetches what it may, and the images protocol has no place for an address. */
+/**
+ * Protocols whose vendors are given the bytes of a picture that came by its address: Google only fetches some addresses,
+ * and the images protocol has no field for one.
+ */
 const bytesAlone = new Set(['generate-content', 'images']);
 
 function needsBytes({ protocol, attempt: { target } }: Routed, providers: readonly string[]): boolean {
@@ -47,7 +50,7 @@ function needsBytes({ protocol, attempt: { target } }: Routed, providers: readon
   return protocol !== target.protocol && bytesAlone.has(target.protocol.name);
 }
 
-/** What can only be said in its own protocol goes on as it is. */
+/** Whether a request names pictures by address. What the canonical form cannot say goes on as it is. */
 function namesPictures({ canonical }: Routed): boolean {
   try {
     return picturesIn(canonical()).length > 0;
@@ -56,10 +59,10 @@ function namesPictures({ canonical }: Routed): boolean {
   }
 }
 
-/** What one call has fetched: another attempt does not fetch it again. */
+/** What one call has fetched, so that another attempt does not fetch it again. */
 interface Fetched {
   held: number;
-  /** Stops what still comes when the call is over. */
+  /** Stops fetches that still run when the call is over. */
   readonly over: AbortController;
   readonly pictures: Map<string, Promise<Picture>>;
 }
@@ -77,7 +80,7 @@ class Fetching {
     this.#turns = bulkhead(wanted.parallel, wanted.parallel * 8);
   }
 
-  /** The request with its pictures. Throws a refusal that names the first that could not be had. */
+  /** Puts the pictures into the request. Throws a refusal that names the first picture that could not be fetched. */
   async fill(request: CanonicalRequest, exchange: Routed): Promise<CanonicalRequest> {
     const named = picturesIn(request);
     const { maxImages } = this.#options;
@@ -87,7 +90,7 @@ class Fetching {
     return withPictures(request, new Map(named.flatMap(({ url }, index) => (pictures[index] ? [[url, pictures[index]]] : []))));
   }
 
-  /** Its pictures are let go of with the call. */
+  /** Releases the pictures of a call that is over. */
   forget(id: string): void {
     const call = this.#calls.get(id);
     if (!call) return;
@@ -129,14 +132,19 @@ class Fetching {
 }
 
 function tooMuch(): GatewayError {
-  return new GatewayError('overloaded', 'The gateway fetches as many pictures as it can at the moment; try again soon, or send the picture itself as base64.', { retryAfter: 2 });
+  return new GatewayError(
+    'overloaded',
+    'The gateway fetches as many pictures as it can at the moment; try again soon, or send the picture itself as base64.',
+    { retryAfter: 2 },
+  );
 }
 
-/** Another target may fetch it by itself, so that this is the word of the last one only. */
+/** Another target may still fetch the picture itself, so the client only sees this error of the last one. */
 function refusal({ protocol }: Routed, { at }: Named, why: string): GatewayError {
   const field = protocol.client.fieldNames['.source'];
   const param = at !== undefined && field !== undefined ? `${at}.${field}` : at;
-  return new GatewayError('unsupported_parameter', `The picture${param === undefined ? '' : ` of "${param}"`} ${why}. Send the picture itself as base64.`, { param });
+  const picture = param === undefined ? 'The picture' : `The picture of "${param}"`;
+  return new GatewayError('unsupported_parameter', `${picture} ${why}. Send the picture itself as base64.`, { param });
 }
 
 export const fetchImages = definePlugin({

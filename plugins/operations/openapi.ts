@@ -1,12 +1,13 @@
 /**
- * The gateway described to machines, at `GET /openapi.json` (OpenAPI 3.1), and to people, at `GET /docs`. Both are made
- * of what protocols and routes state of themselves. Neither is loaded before somebody asks: most gateways are never asked.
+ * Describes the gateway to machines at `GET /openapi.json` (OpenAPI 3.1), and to people at `GET /docs`. Both are made
+ * from what protocols and routes state about themselves. Neither is loaded before somebody asks, since most gateways are
+ * never asked.
  */
 import { z } from 'zod';
 import { definePlugin, toGatewayError, type Host, type Route, type RouteReply } from '../../core/index.ts';
 import { encodeError } from '../shared/openai-error.ts';
 
-/** The document as it is sent, made at the first look: what it tells of does not change before the next reload. */
+/** The document as it is sent. It is made once, for the first request: what it describes only changes with a reload. */
 function documentReply(host: Host): () => Promise<RouteReply> {
   let reply: Promise<RouteReply> | undefined;
   async function make(): Promise<RouteReply> {
@@ -28,7 +29,13 @@ export const openapi = definePlugin({
   apply(host) {
     const shared = { method: 'GET', access: 'public', errors: (error: unknown) => encodeError(toGatewayError(error)) } as const;
     const routes: Route[] = [
-      { ...shared, name: 'openapi', path: '/openapi.json', handle: documentReply(host), openapi: async () => (await import('./openapi/own-pages.ts')).document },
+      {
+        ...shared,
+        name: 'openapi',
+        path: '/openapi.json',
+        handle: documentReply(host),
+        openapi: async () => (await import('./openapi/own-pages.ts')).document,
+      },
       { ...shared, name: 'docs', path: '/docs', handle: () => viewer('index.html'), openapi: async () => (await import('./openapi/own-pages.ts')).page },
       { ...shared, name: 'docs-file', path: '/docs/:file', handle: ({ params: { file = '' } }) => viewer(file), openapi: false },
     ];

@@ -1,15 +1,14 @@
 /**
- * Traces by OpenTelemetry, with the names its conventions have for generative models: a span for the call, and below
- * it one for each attempt at a provider. They are made when a call has ended, from what its end tells, so that a call
- * carries nothing about for them. Nothing of a prompt or a reply is in them. Whoever starts the process registers an SDK
- * and its exporter; without one nothing is made.
- * https://opentelemetry.io/docs/specs/semconv/gen-ai/
+ * Traces by OpenTelemetry, with the names of its conventions for generative models: a span for the call, and below it
+ * one for each attempt. They are made after the call has ended, from what its end tells, so a running call carries
+ * nothing for them. They hold nothing of prompts or replies. The program that starts the process registers an SDK and
+ * its exporter; without one no spans are made. https://opentelemetry.io/docs/specs/semconv/gen-ai/
  */
 import { context, propagation, SpanKind, SpanStatusCode, trace, type Attributes, type Context, type Tracer } from '@opentelemetry/api';
 import { z } from 'zod';
 import { definePlugin, type Attempt, type End } from '../../core/index.ts';
 
-/** The conventions' own names for providers, where they differ from ours. */
+/** The conventions' names of providers, where they differ from ours. */
 const providerNames: Readonly<Record<string, string>> = {
   'amazon-bedrock': 'aws.bedrock',
   azure: 'azure.ai.openai',
@@ -21,7 +20,7 @@ const providerNames: Readonly<Record<string, string>> = {
 
 const operationNames: Readonly<Record<string, string>> = { 'generate-content': 'generate_content', images: 'generate_content' };
 
-/** What the call asked for: the same on its own span and on those of its attempts. */
+/** What the call asked for, which is on its own span and on those of its attempts. */
 function requestAttributes({ exchange }: End): Attributes {
   const { family, call } = exchange;
   return {
@@ -36,11 +35,13 @@ function requestAttributes({ exchange }: End): Attributes {
 function usageAttributes(end: End): Attributes {
   if (end.type !== 'answered' && end.type !== 'failed') return {};
   const { usage } = end.charge;
+  const { cacheWrite5m, cacheWrite1h } = usage;
+  const isWriteKnown = cacheWrite5m !== undefined || cacheWrite1h !== undefined;
   return {
     'gen_ai.usage.input_tokens': usage.input,
     'gen_ai.usage.output_tokens': usage.output,
     'gen_ai.usage.cache_read.input_tokens': usage.cacheRead,
-    'gen_ai.usage.cache_write.input_tokens': usage.cacheWrite5m === undefined && usage.cacheWrite1h === undefined ? undefined : (usage.cacheWrite5m ?? 0) + (usage.cacheWrite1h ?? 0),
+    'gen_ai.usage.cache_write.input_tokens': isWriteKnown ? (cacheWrite5m ?? 0) + (cacheWrite1h ?? 0) : undefined,
     'gen_ai.usage.reasoning.output_tokens': usage.reasoning,
   };
 }
@@ -68,15 +69,26 @@ function traceEnd(tracer: Tracer, end: End, parent: Context): void {
   const asked = requestAttributes(end);
   const { receivedAt, startedAt, method, path } = exchange;
   const outcome = end.type === 'answered' ? end.outcome : end.type;
-  const server = { 'http.request.method': method, 'url.path': path, 'http.response.status_code': status, 'tollgate.call': exchange.id, 'tollgate.outcome': outcome };
-  const span = tracer.startSpan(`${method} ${path}`, { kind: SpanKind.SERVER, startTime: receivedAt, attributes: { ...asked, ...server, ...usageAttributes(end), 'error.type': error?.code } }, parent);
+  const server = {
+    'http.request.method': method, 'url.path': path, 'http.response.status_code': status, 'tollgate.call': exchange.id,
+    'tollgate.outcome': outcome,
+  };
+  const span = tracer.startSpan(
+    `${method} ${path}`,
+    { kind: SpanKind.SERVER, startTime: receivedAt, attributes: { ...asked, ...server, ...usageAttributes(end), 'error.type': error?.code } },
+    parent,
+  );
   if (error) span.setStatus({ code: SpanStatusCode.ERROR, message: error.message });
   const within = trace.setSpan(parent, span);
   for (const attempt of attempts) {
     const began = receivedAt + (attempt.startedAt - startedAt);
     const last = attempt === attempts.at(-1);
     const attributes = { ...asked, ...attemptAttributes(attempt), ...(last ? usageAttributes(end) : {}) };
-    const child = tracer.startSpan(`${asked['gen_ai.operation.name']} ${attempt.target.model.upstream}`, { kind: SpanKind.CLIENT, startTime: began, attributes }, within);
+    const child = tracer.startSpan(
+      `${asked['gen_ai.operation.name']} ${attempt.target.model.upstream}`,
+      { kind: SpanKind.CLIENT, startTime: began, attributes },
+      within,
+    );
     if (attempt.error) child.setStatus({ code: SpanStatusCode.ERROR, message: attempt.error.message });
     child.end(began + (attempt.duration ?? 0));
   }

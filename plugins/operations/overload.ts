@@ -1,7 +1,7 @@
 /**
- * Sheds load before the gateway stops being of use to anyone: while its event loop lags, its memory runs out or too
- * many calls are open, new calls are turned away at once, before their bodies are read, and told when to come again.
- * Those that run are left alone.
+ * Refuses new calls before the gateway becomes useless to everyone: while its event loop lags, its memory runs out or
+ * too many calls are open. They are refused at once, before their bodies are read, and told when to come again. Running
+ * calls go on.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
@@ -10,21 +10,21 @@ import { definePlugin, GatewayError } from '../../core/index.ts';
 import { counter } from '../shared/metric.ts';
 
 const options = z.strictObject({
-  /** Milliseconds by which the event loop may come late, at the median of the last second. */
+  /** Milliseconds that the event loop may lag, at the median of the last second. */
   lag: z.number().positive().default(200),
-  /** Part of the heap's limit that may be in use. */
+  /** The share of the heap's limit that may be in use. */
   heap: z.number().gt(0).lte(1).default(0.9),
   /** Calls that may be open at once. */
   calls: z.int().positive().default(10_000),
 });
 
-/** What there is too much of, and how that is told. */
+/** What there is too much of, and the words for it. */
 interface Strain {
   readonly reason: 'lag' | 'heap';
   readonly told: string;
 }
 
-/** Milliseconds between two looks. */
+/** Milliseconds between two checks. */
 const every = 1000;
 const nanoPerMilli = 1e6;
 
@@ -34,7 +34,12 @@ export const overload = definePlugin({
   apply(host, limits) {
     const { hooks, running, readiness, logger } = host;
     const delay = monitorEventLoopDelay({ resolution: 20 });
-    const shed = counter(host.metrics, 'tollgate_overload_shed_total', 'Calls turned away because the gateway had too much to do, by what there was too much of.', ['reason']);
+    const shed = counter(
+      host.metrics,
+      'tollgate_overload_shed_total',
+      'Calls turned away because the gateway had too much to do, by what there was too much of.',
+      ['reason'],
+    );
     let strain: Strain | undefined;
     let timer: NodeJS.Timeout | undefined;
 
@@ -57,7 +62,7 @@ export const overload = definePlugin({
       clearInterval(timer);
       delay.disable();
     });
-    // Before all other taps of `authenticate`: there is no room, whoever calls.
+    // Before all other taps of `authenticate`: there is no room, whoever the caller is.
     hooks.authenticate.tap({ name: 'overload', stage: -100 }, () => {
       const reason = strain?.reason ?? (running.count > limits.calls ? 'calls' : undefined);
       if (reason === undefined) return undefined;

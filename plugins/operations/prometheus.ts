@@ -1,7 +1,7 @@
 /**
- * What the gateway does, for Prometheus to read at `GET /metrics`. Label values come from closed sets: protocols,
- * providers and error codes, and models of the catalogue, every other one being `other`. No key and no account
- * is ever a label, and what a client made up never makes a new series.
+ * What the gateway does, for Prometheus to read at `GET /metrics`. Labels only have values from closed sets: protocols,
+ * providers, error codes and the models of the catalogue; any other model is `other`. So no key or account is ever a
+ * label, and nothing that a client makes up begins a new series.
  */
 import { collectDefaultMetrics, type Registry } from 'prom-client';
 import { z } from 'zod';
@@ -19,23 +19,45 @@ function metricsIn(registry: Registry) {
   return {
     requests: counter(registry, 'tollgate_requests_total', 'Calls by how they ended: 200 is a whole reply, 499 a client that left.', [...where, 'code']),
     duration: histogram(registry, 'tollgate_request_duration_seconds', 'From the head of a call to its end.', seconds, where),
-    firstToken: histogram(registry, 'tollgate_time_to_first_token_seconds', 'From the head of a streamed call to the first event of its reply.', firstTokenSeconds, ['model', 'provider']),
-    overhead: histogram(registry, 'tollgate_overhead_seconds', 'What a call took beside its vendors: reading, checking, reserving, settling.', overheadSeconds, ['protocol']),
+    firstToken: histogram(
+      registry,
+      'tollgate_time_to_first_token_seconds',
+      'From the head of a streamed call to the first event of its reply.',
+      firstTokenSeconds,
+      ['model', 'provider'],
+    ),
+    overhead: histogram(
+      registry,
+      'tollgate_overhead_seconds',
+      'What a call took beside its vendors: reading, checking, reserving, settling.',
+      overheadSeconds,
+      ['protocol'],
+    ),
     streams: gauge(registry, 'tollgate_streams_open', 'Streamed replies that have begun and not ended.'),
     tokens: counter(registry, 'tollgate_tokens_total', 'Tokens charged for. Types do not overlap: cached and reasoning tokens count as such only.', ['type']),
     cost: counter(registry, 'tollgate_cost_usd_total', 'What calls were charged, in USD.', ['model', 'provider']),
     attempts: counter(registry, 'tollgate_upstream_attempts_total', 'Attempts at a provider: ok, or why there was no whole reply.', ['provider', 'outcome']),
     fallbacks: counter(registry, 'tollgate_fallbacks_total', 'Attempts that failed and were followed by another, by the provider that failed.', ['provider']),
-    aborts: counter(registry, 'tollgate_client_aborts_total', 'Clients that left: before a provider was asked, while waiting for it, or during the reply.', ['phase']),
+    aborts: counter(
+      registry,
+      'tollgate_client_aborts_total',
+      'Clients that left: before a provider was asked, while waiting for it, or during the reply.',
+      ['phase'],
+    ),
     refusals: counter(registry, 'tollgate_refusals_total', 'Calls refused before any provider was asked.', ['code']),
     strangers: counter(registry, 'tollgate_auth_failures_total', 'Calls without a key that is known, or with one that may not be used.', ['protocol']),
-    dropped: counter(registry, 'tollgate_dropped_fields_total', "Parts of requests and replies that could not be said as they were, by the client's protocol and the kind of loss.", ['protocol', 'code']),
+    dropped: counter(
+      registry,
+      'tollgate_dropped_fields_total',
+      "Parts of requests and replies that could not be said as they were, by the client's protocol and the kind of loss.",
+      ['protocol', 'code'],
+    ),
   };
 }
 
 type Metrics = ReturnType<typeof metricsIn>;
 
-/** Where a call ended, in label values; a model the client made up is `other`. */
+/** The labels of the place where a call ended. A model that the client made up is `other`. */
 function placeOf(end: End, { catalog }: Host): { protocol: string; model: string; provider: string } {
   const protocol = end.exchange.family;
   if (end.type === 'failed' || end.type === 'answered') {
@@ -52,14 +74,14 @@ function codeOf(end: End, left: boolean): string {
   return String(end.error?.status ?? 200);
 }
 
-/** When the client left, if it did. */
+/** When the client left; undefined where it stayed. */
 function abortPhase(end: End): 'before-attempt' | 'waiting' | 'reply' | undefined {
   if (end.type === 'answered') return end.outcome === 'aborted' ? 'reply' : undefined;
   if (end.type === 'replayed' || !(end.error.code === 'client_gone' || end.exchange.signal.aborted)) return undefined;
   return end.type === 'failed' ? 'waiting' : 'before-attempt';
 }
 
-/** Usage in parts that add up: what is cached or reasoning is taken out of the whole it belongs to. */
+/** Usage in parts that do not overlap: cached and reasoning tokens are subtracted from the sums that include them. */
 function tokenParts({ usage }: Charge): (readonly [type: string, count: number])[] {
   const { cacheRead = 0, cacheWrite5m = 0, cacheWrite1h = 0, reasoning = 0 } = usage;
   const cacheWrite = cacheWrite5m + cacheWrite1h;
@@ -77,7 +99,7 @@ function countCharge({ tokens, cost }: Metrics, { charge }: Failed | Answered, l
   if (charge.cost > 0n) cost.inc(labels, Number(charge.cost) / nanoPerUsd);
 }
 
-/** Milliseconds in which some vendor was at work on the call. */
+/** Milliseconds in which at least one vendor was working on the call. */
 function vendorTime({ attempts }: End): number {
   return attempts.reduce((sum, { duration }) => sum + (duration ?? 0), 0);
 }

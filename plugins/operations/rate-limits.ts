@@ -1,8 +1,8 @@
 /**
- * How much each key and each account may call: requests and tokens within a window, and calls at one time. No call is
- * limited until a limit is named; looks at public pages, which take no key, are counted by address. Tokens are taken by
- * an estimate when a call begins, and corrected by what it used. All workers of a gateway count together, and with a
- * PostgreSQL all that share it.
+ * How much each key and each account may call: requests and tokens in a window, and calls at one time. No call is
+ * limited until a limit is named; requests for public pages, which need no key, are counted by address. When a call
+ * begins its tokens are estimated, and when it ends the estimate is corrected. All workers of a gateway count together,
+ * and all gateways that share a PostgreSQL too.
  */
 import { z } from 'zod';
 import { definePlugin, type Host } from '../../core/index.ts';
@@ -23,12 +23,15 @@ const limits = z.strictObject({
 const options = z.strictObject({
   perKey: limits.default({}),
   perAccount: limits.default({}),
-  /** Looks at public pages in a window, listings above all; 100 a second unless given. What calls from this machine itself is not counted. */
+  /** Requests for public pages in a window, above all for listings; 100 a second unless given. Requests from this machine itself are not counted. */
   perAddress: z.strictObject({ requests: z.int().positive().optional() }).default({}),
   /** Seconds of the window. */
   window: z.int().positive().default(60),
-  /** A PostgreSQL that counts for all gateways together; each counts for itself unless given. */
-  postgres: z.string().refine((url) => /^postgres(ql)?:/.test(url) && URL.canParse(url), 'must be an address: postgres://user:password@host:5432/name').optional(),
+  /** A PostgreSQL in which all gateways count together; without it each counts for itself. */
+  postgres: z
+    .string()
+    .refine((url) => /^postgres(ql)?:/.test(url) && URL.canParse(url), 'must be an address: postgres://user:password@host:5432/name')
+    .optional(),
 });
 
 const looksPerSecond = 100;
@@ -46,7 +49,7 @@ function openGate({ hooks, resource, workers }: Host, { perKey, perAccount, wind
     };
     ({ gate } = await resource('rate limits', { perKey, perAccount, window, postgres }, open, ({ store }) => store.close()));
   });
-  // Before the ledger: a call that is turned away here reserves nothing.
+  // Before the ledger's tap, so that a call refused here reserves nothing.
   hooks.authorize.tapPromise({ name: 'rate-limits', stage: -10 }, async (grant, planned) => {
     if (!gate) return grant;
     return { ...grant, headers: { ...grant.headers, ...(await gate.enter(planned)) } };

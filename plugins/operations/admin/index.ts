@@ -1,6 +1,7 @@
 /**
- * The operators' door: a listener of its own, on loopback unless told otherwise, where the `operator` routes of all
- * plugins are served, and what is everywhere. It opens to one secret, made on the first start, and to gateway keys.
+ * The operators' door: a listener of its own, on loopback unless told otherwise. It serves the `operator` routes of all
+ * plugins, and the routes that every listener has. It opens to one secret, made on the first start, and to operator keys
+ * of the gateway.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { join } from 'node:path';
@@ -20,7 +21,7 @@ function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
 
-/** Digests are compared and not the texts: they are of one length, and how far two agree says nothing. */
+/** Digests are compared instead of texts: they have the same length, and the time to compare them says nothing about the secret. */
 function keyringOf(kept: () => Buffer | undefined): Keyring {
   return {
     name: 'admin',
@@ -48,7 +49,7 @@ export const admin = definePlugin({
     const closing = new AbortController();
     host.keyrings.add(keyringOf(() => kept));
 
-    /** Undefined: its port is taken. */
+    /** Undefined where its port is taken. */
     async function openDoor(): Promise<string | undefined> {
       try {
         return await host.openOperatorDoor(address);
@@ -58,7 +59,7 @@ export const admin = definePlugin({
       }
     }
 
-    /** Whoever has the port may let go of it: often the configuration before this one, which goes with its last call. */
+    /** Tries again until the port is free. Often the configuration before this one has it, until its last call ends. */
     async function openLater(): Promise<void> {
       while (!closing.signal.aborted) {
         await sleep(pause, undefined, { ref: false, signal: closing.signal }).catch(() => undefined);
@@ -71,7 +72,7 @@ export const admin = definePlugin({
       kept = digest(readSecret(secretFile));
       const url = await openDoor();
       if (url !== undefined) return host.tell(`Operators' door: ${url}, its secret is in ${secretFile}`);
-      // Calls are served all the same: another gateway on this machine must not keep this one from starting.
+      // Calls are served meanwhile: another gateway on this machine must not keep this one from starting.
       host.logger.error(address, "the operators' door stays shut while its port is taken");
       host.tell(`The operators' door stays shut while port ${address.port} is taken: give it another one, or stop what is there.`);
       waiting = openLater().catch((error: unknown) => host.logger.error({ error, ...address }, "the operators' door stays shut"));

@@ -1,20 +1,20 @@
 /**
- * The secret that opens the operators' door: made on the first start, in a file that only its owner can read. There
- * is no default one, and the gateway shows where it is and never what it is.
+ * The secret that opens the operators' door. It is made on the first start, in a file that only its owner can read.
+ * There is no default secret, and the gateway shows where the file is but never what is in it.
  */
 import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { createSecret } from '../../shared/secret.ts';
 
 const ownerOnly = 0o600;
-/** Characters below which a secret somebody wrote into the file could be guessed. */
+/** The least characters of a secret that somebody wrote into the file: a shorter one could be guessed. */
 const shortest = 32;
 
 function isTaken(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'EEXIST';
 }
 
-/** Written aside and linked into place: of two processes that start at once both read the same, and never half of it. */
+/** Written to another file and then linked into place. So two processes that start at once read the same secret, and never a part of it. */
 function makeFile(file: string): void {
   mkdirSync(dirname(file), { recursive: true });
   const aside = `${file}.${process.pid}`;
@@ -28,7 +28,7 @@ function makeFile(file: string): void {
   }
 }
 
-/** Throws where the file holds nothing that could be a secret: an empty one would let everybody in. */
+/** Throws where the file holds no usable secret: an empty one would let everybody in. */
 export function readSecret(file: string): string {
   if (!statSync(file, { throwIfNoEntry: false })) makeFile(file);
   const secret = readFileSync(file, 'utf8').trim();
@@ -39,7 +39,7 @@ export function readSecret(file: string): string {
   return secret;
 }
 
-/** Takes the file away from others' eyes. One that is mounted and cannot be changed is as its owner wants it. */
+/** Makes the file unreadable for others. If it is mounted and cannot be changed, its owner wants it so. */
 function close(file: string): void {
   if ((statSync(file).mode & 0o077) === 0) return;
   try {

@@ -1,4 +1,4 @@
-/** What the look-up of a call gives, for the document that describes the gateway. */
+/** What the look-up of a call returns, for the OpenAPI document. */
 import { z } from 'zod';
 import type { Description } from '../../../core/index.ts';
 import { errorSchema } from '../../shared/reply-schemas.ts';

@@ -1,4 +1,4 @@
-/** What a snapshot says otherwise than the catalogue does: the models it adds and lacks, and each figure that differs. */
+/** Compares a snapshot with the catalogue: models that it adds or lacks, and every figure that differs. */
 import type { Facts } from './snapshot.ts';
 
 export interface Difference {
@@ -8,11 +8,11 @@ export interface Difference {
   /** The figure that differs. */
   readonly figure?: string;
   readonly from?: string;
-  /** Undefined: the snapshot does not say. */
+  /** Undefined where the snapshot does not say. */
   readonly to?: string;
 }
 
-/** `complete`: the snapshot says all there is to say, so that what it leaves out is gone. */
+/** `complete` means that the snapshot says everything, so what it leaves out is gone. */
 export function differences(vendor: string, ours: Facts, theirs: Facts, complete: boolean): Difference[] {
   const found: Difference[] = [];
   for (const [model, figures] of ours) {

@@ -1,6 +1,6 @@
 /**
- * Facts about models from a file: a catalogue file as ours are, a vendor's part of models.dev, or all of its
- * `api.json`. Whatever the form, each model's prices come out as decimal strings under our names, and its limits.
+ * Reads facts about models from a file: a catalogue file like ours, a vendor's part of models.dev, or its whole
+ * `api.json`. From each form come the prices, as decimal strings under our names, and the limits of each model.
  */
 import { readFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
@@ -8,14 +8,16 @@ import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
 import { formatUsd, parseUsd, readCatalogue, type Model } from '../../../core/index.ts';
 
-/** One model's figures by what they are: `input`, `cacheRead`, `input above 200000`, `contextLength`. */
+/** The figures of one model by their names: `input`, `cacheRead`, `input above 200000`, `contextLength`. */
 export type Figures = Readonly<Record<string, string>>;
 
-/** The figures of each model, by the vendor's own name for it. */
+/** The figures of each model, by the vendor's own name for the model. */
 export type Facts = ReadonlyMap<string, Figures>;
 
 /** A sum in USD, as text or as the number JSON makes of it. */
-const sum = z.union([z.string().regex(/^\d+(\.\d{1,9})?$/), z.number().nonnegative().transform((value) => value.toFixed(9))]).transform((text) => formatUsd(parseUsd(text)));
+const sum = z
+  .union([z.string().regex(/^\d+(\.\d{1,9})?$/), z.number().nonnegative().transform((value) => value.toFixed(9))])
+  .transform((text) => formatUsd(parseUsd(text)));
 
 const rate = sum.optional();
 const rates = { input: rate, output: rate, cache_read: rate, cache_write: rate, reasoning: rate, input_audio: rate, output_audio: rate };
@@ -41,11 +43,12 @@ const ownFile = z.looseObject({ vendor: z.string(), asOf: z.string() });
 const oneVendor = z.looseObject({ models });
 const allVendors = z.record(z.string(), oneVendor);
 
-/** Vendors that models.dev calls otherwise than we do. */
+/** Vendors that have another name at models.dev. */
 const otherNames: Readonly<Record<string, string>> = { togetherai: 'together' };
 
 const names = [
-  ['input', 'input'], ['output', 'output'], ['cache_read', 'cacheRead'], ['cache_write', 'cacheWrite5m'], ['reasoning', 'reasoning'], ['input_audio', 'inputAudio'], ['output_audio', 'outputAudio'],
+  ['input', 'input'], ['output', 'output'], ['cache_read', 'cacheRead'], ['cache_write', 'cacheWrite5m'],
+  ['reasoning', 'reasoning'], ['input_audio', 'inputAudio'], ['output_audio', 'outputAudio'],
 ] as const;
 
 const inMode = (name: string): string => ` served ${name}`;
@@ -86,19 +89,20 @@ function pricedModels(listed: readonly ListedModel[]): Facts {
 }
 
 export interface Snapshot {
-  /** Whether it says all there is to say of a model: what it leaves out is gone. */
+  /** Whether it says everything about a model, so that what it leaves out is gone. */
   readonly complete: boolean;
   /** The facts of each vendor of the file. */
   readonly vendors: ReadonlyMap<string, Facts>;
 }
 
-/** `vendor` says whose facts they are where the file does not. Throws where it is neither form. */
+/** `vendor` says whose facts they are where the file does not. Throws where the file has neither form. */
 export function readSnapshot(file: string, vendor?: string): Snapshot {
   const path = resolve(file);
   const content: unknown = JSON.parse(readFileSync(path, 'utf8'));
   if (ownFile.safeParse(content).success) {
     const listed = readCatalogue(pathToFileURL(path));
-    return { complete: true, vendors: new Map([[vendor ?? ownFile.parse(content).vendor, new Map(listed.map((model) => [model.upstream, figuresOf(model)]))]]) };
+    const facts = new Map(listed.map((model) => [model.upstream, figuresOf(model)]));
+    return { complete: true, vendors: new Map([[vendor ?? ownFile.parse(content).vendor, facts]]) };
   }
   const one = oneVendor.safeParse(content);
   if (one.success) {

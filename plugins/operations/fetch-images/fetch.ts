@@ -1,6 +1,6 @@
 /**
- * Fetches one picture from an address of a stranger's choosing: within a time, a size and a number of redirects, from
- * machines that may be reached, without a word of who asks or for whom. What comes is a picture by its bytes, or refused.
+ * Fetches one picture from an address that a stranger chose: within limits of time, size and redirects, only from hosts
+ * that may be reached, and without telling who asks or for whom. What does not begin like a picture is refused.
  */
 import type { LookupAddress } from 'node:dns';
 import * as http from 'node:http';
@@ -24,15 +24,15 @@ export interface Picture {
   readonly mediaType: string;
 }
 
-/** Why a picture was not fetched, in words that go on after `The picture`. */
+/** Why a picture was not fetched; the words follow `The picture`. */
 export class Unfetched extends Error {}
 
 const redirects = new Set([301, 302, 303, 307, 308]);
-/** Bytes by which a picture is known. */
+/** How many bytes are needed to recognise a picture. */
 const beginning = 16;
 const usualPorts: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 };
 
-/** `took` is passed the bytes of each piece, and throws where they are more than may be held. */
+/** `took` is called with the size of each piece that arrives, and throws where that is more than may be held. */
 export async function fetchPicture(address: string, limits: Limits, reach: Reach, signal: AbortSignal, took: (bytes: number) => void): Promise<Picture> {
   let url = checked(address, undefined, limits);
   for (let left = limits.maxRedirects; ; left -= 1) {
@@ -45,17 +45,19 @@ export async function fetchPicture(address: string, limits: Limits, reach: Reach
   }
 }
 
-/** Of a redirect, `from` is where it was found. */
+/** Checks an address. For a redirect, `from` is the address that led there. */
 function checked(address: string, from: URL | undefined, limits: Limits): URL {
   const url = URL.parse(address, from?.href);
-  if (!url || !(url.protocol === 'https:' || (url.protocol === 'http:' && limits.http))) throw new Unfetched(`has to be at an address that begins with https://${limits.http ? ' or http://' : ''}`);
+  const schemes = limits.http ? ['https://', 'http://'] : ['https://'];
+  if (!url || !schemes.includes(`${url.protocol}//`)) throw new Unfetched(`has to be at an address that begins with ${schemes.join(' or ')}`);
   if (from && url.protocol !== from.protocol) throw new Unfetched('is behind a redirect from one scheme to another');
   if (url.username || url.password) throw new Unfetched('must not be asked for with a name or a password in its address');
-  if (!limits.ports.includes(url.port === '' ? (usualPorts[url.protocol] ?? 0) : Number(url.port))) throw new Unfetched(`has to be at one of the ports ${limits.ports.join(', ')}`);
+  const port = url.port === '' ? (usualPorts[url.protocol] ?? 0) : Number(url.port);
+  if (!limits.ports.includes(port)) throw new Unfetched(`has to be at one of the ports ${limits.ports.join(', ')}`);
   return url;
 }
 
-/** That a name is unknown is told like that it is not to be reached: what names there are inside is nobody's to try. */
+/** The addresses of a host. An unknown name gets the same error as a forbidden one, so that nobody can find out which internal names exist. */
 async function addressesOf({ hostname }: URL, reach: Reach, signal: AbortSignal): Promise<readonly LookupAddress[]> {
   const found = await orAborted(reach.addresses(hostname), signal);
   if (found.length === 0) throw new Unfetched('is at a host that this gateway does not fetch from');
@@ -71,7 +73,7 @@ function ask(url: URL, addresses: readonly LookupAddress[], signal: AbortSignal)
   const { request } = url.protocol === 'https:' ? https : http;
   const headers = { accept: 'image/*', 'accept-encoding': 'identity', 'user-agent': 'tollgate' };
   return new Promise((resolve, reject) => {
-    // An agent of its own: the process's may have been given a proxy, which would do the looking up itself.
+    // Without the process's agent: that one may have a proxy, which would resolve the name itself.
     request(url, { agent: false, lookup: known, signal, headers })
       .on('response', resolve)
       .on('error', (error) => reject(signal.aborted ? error : new Unfetched('could not be had: its server cannot be reached, or breaks off')))
@@ -113,7 +115,7 @@ function typeOf(bytes: Buffer, types: readonly string[]): string {
   throw new Unfetched(`is none of the pictures that are taken: ${types.join(', ')}`);
 }
 
-/** Whatever comes first; what is given up goes on by itself, and nobody waits for it. */
+/** Settles with the work or with the abort, whichever comes first. Aborted work goes on, but nobody waits for it. */
 export function orAborted<Result>(working: Promise<Result>, signal: AbortSignal): Promise<Result> {
   const { promise, reject } = Promise.withResolvers<never>();
   const aborted = (): void => reject(signal.reason);

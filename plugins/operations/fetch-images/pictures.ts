@@ -1,4 +1,4 @@
-/** The pictures of a request that stand there by an address, and the same request with the pictures themselves. */
+/** Finds the pictures of a request that are named by address, and puts the fetched ones into it. */
 import type { Block, CanonicalRequest } from '../../../core/index.ts';
 import type { Picture } from './fetch.ts';
 
@@ -7,23 +7,23 @@ type MediaBlock = Extract<Block, { type: 'media' }>;
 /** A picture by its address, as it stands in a request. */
 export interface Named {
   readonly url: string;
-  /** Where the client wrote it. */
+  /** Where the client wrote it in its own request. */
   readonly at: string | undefined;
 }
 
-/** Addresses of other kinds no web server answers. */
+/** The picture that a block names by an `http` or `https` address, if any. */
 function namedIn(block: Block): Named | undefined {
   if (block.type !== 'media' || block.kind !== 'image' || block.source.type !== 'url' || !/^https?:/i.test(block.source.url)) return undefined;
   return { url: block.source.url, at: block.at };
 }
 
-/** In the order they stand there, results of tools included. */
+/** In the order of the request, with those in results of tools. */
 export function picturesIn({ turns }: CanonicalRequest): Named[] {
   const blocks = turns.flatMap((turn) => turn.blocks.flatMap((block): Block[] => (block.type === 'tool-result' ? block.content : [block])));
   return blocks.flatMap((block) => namedIn(block) ?? []);
 }
 
-/** A new request, in which what was fetched stands for its address. */
+/** A new request, with fetched pictures in place of their addresses. */
 export function withPictures(request: CanonicalRequest, fetched: ReadonlyMap<string, Picture>): CanonicalRequest {
   const filled = <Kind extends Block>(block: Kind): Kind | MediaBlock => {
     const picture = fetched.get(namedIn(block)?.url ?? '');

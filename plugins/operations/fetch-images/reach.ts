@@ -1,6 +1,6 @@
 /**
- * Where a picture may be fetched from. A name is resolved once, all it resolves to is looked at, and the connection goes
- * to what was looked at and nowhere else: a name that means another machine a moment later gains nothing.
+ * Which hosts a picture may be fetched from. A name is resolved once, and all its addresses are checked. The connection
+ * then goes to a checked address, so it does not help an attacker if the name means another machine a moment later.
  */
 import type { LookupAddress } from 'node:dns';
 import { lookup, Resolver } from 'node:dns/promises';
@@ -8,16 +8,16 @@ import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import ipaddr from 'ipaddr.js';
 
-/** Whoever knows the addresses of a name; none where it has none. */
+/** Resolves a host's name; empty where it has no address. */
 export type Resolve = (host: string) => Promise<readonly LookupAddress[]>;
 
-/** Azure's machines are told their secrets at an address that looks like anybody's. */
+/** Azure's machines read their secrets at this address, which looks public. */
 const hidden = '168.63.129.16';
 
-/** All that was ever given out of the longer addresses; an IPv4 address can be written as one of the others. */
+/** All IPv6 addresses that are in public use. Others can contain an IPv4 address. */
 const givenOut = ipaddr.parseCIDR('2000::/3');
 
-/** Whether an address is one that everybody in the world reaches alike, and none of this machine's own. */
+/** Whether an address means the same host for everybody in the world, so that it is not one of our own network. */
 export function isPublic(address: string): boolean {
   if (isIP(address) === 0) return false;
   const parsed = ipaddr.parse(address);
@@ -26,7 +26,7 @@ export function isPublic(address: string): boolean {
   return parsed.range() === 'unicast' && parsed.toString() !== hidden && !own.includes(parsed.toString());
 }
 
-/** Asks the name servers itself: Node's own look-up has four threads for the whole process, which slow name servers could take up. */
+/** Asks name servers itself: Node's own look-up has four threads for the whole process, and slow name servers could occupy them. */
 const names = new Resolver({ timeout: 2000, tries: 2 });
 
 async function resolvePublic(host: string): Promise<readonly LookupAddress[]> {
@@ -34,17 +34,17 @@ async function resolvePublic(host: string): Promise<readonly LookupAddress[]> {
   return [...four.map((address) => ({ address, family: 4 })), ...six.map((address) => ({ address, family: 6 }))];
 }
 
-/** Names of one's own may stand in the machine's own lists. */
+/** Uses the system's look-up, since names of your own may be in the machine's hosts file. */
 function resolvePrivate(host: string): Promise<readonly LookupAddress[]> {
   return lookup(host, { all: true }).catch(() => []);
 }
 
 export interface Reach {
-  /** The addresses a connection to this host may go to; none where it may not be reached. */
+  /** The addresses that a connection to this host may use; empty where it may not be reached. */
   addresses(host: string): Promise<readonly LookupAddress[]>;
 }
 
-/** `hosts`: the only ones, where they are named; `privateHosts`: those that may be anywhere. */
+/** `hosts` are the only ones allowed, where given; `privateHosts` may have any address. */
 export function reachOf(hosts: readonly string[] | undefined, privateHosts: readonly string[], resolve: Resolve = resolvePublic, fits = isPublic): Reach {
   return {
     async addresses(host) {
@@ -53,13 +53,13 @@ export function reachOf(hosts: readonly string[] | undefined, privateHosts: read
       if (!isOwn && hosts && !hosts.some((pattern) => isMeant(pattern, bare))) return [];
       const family = isIP(bare);
       const found = family === 0 ? await (isOwn ? resolvePrivate : resolve)(bare) : [{ address: bare, family }];
-      // One address that does not fit is enough: an honest name has none.
+      // One address that is not allowed is enough to refuse: an honest name has none.
       return isOwn || found.every(({ address }) => fits(address)) ? found : [];
     },
   };
 }
 
-/** `*.example.com` means every name below it. */
+/** `*.example.com` stands for every name below it. */
 function isMeant(pattern: string, host: string): boolean {
   return pattern.startsWith('*.') ? host.endsWith(pattern.slice(1)) : host === pattern;
 }

@@ -1,9 +1,11 @@
 /**
- * The OpenAPI document: every call of every protocol, every route of every plugin, and health. What states nothing of
- * itself is in it all the same, with its address and who may call it.
+ * The OpenAPI document: every call of every protocol, every route of every plugin, and health. A route that does not
+ * describe itself is listed with its address and who may call it.
  */
 import type { z } from 'zod';
-import { errorTable, GatewayError, type CallDescription, type Content, type Description, type ErrorCode, type Host, type Protocol, type Route } from '../../../core/index.ts';
+import {
+  errorTable, GatewayError, type CallDescription, type Content, type Description, type ErrorCode, type Host, type Protocol, type Route,
+} from '../../../core/index.ts';
 import { errorSchema } from '../../shared/reply-schemas.ts';
 import { health, readiness } from './own-pages.ts';
 import { Schemas, type Direction, type Json } from './schemas.ts';
@@ -15,7 +17,7 @@ interface Operation {
   readonly item: Json;
 }
 
-/** What every reply's head tells of its call. */
+/** Headers that every reply has. */
 const callHeaders: Readonly<Record<string, string>> = {
   'x-request-id': 'The id of the call, to ask after it with at `/v1/calls/{id}`.',
   'x-tollgate-provider': 'Who answered.',
@@ -35,14 +37,18 @@ function contentOf(schemas: Schemas, content: Content, direction: Direction): Js
   return Object.fromEntries(Object.entries(content).map(([type, schema]) => [type, { schema: schemas.use(schema, direction) }]));
 }
 
-/** `{name}` and its like in a path. */
+/** The parameters that a path names, such as `{name}`. */
 function pathParameters(path: string): Json[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({ name, in: 'path', required: true, schema: { type: 'string' } }));
 }
 
 function parametersOf(schemas: Schemas, path: string, { query, headers }: Partial<Description>): Json[] {
-  const named = (place: string, object: z.ZodObject | undefined): Json[] =>
-    object ? schemas.parts(object).map(([name, { description, ...schema }, required]) => ({ name, in: place, required, ...(description === undefined ? {} : { description }), schema })) : [];
+  const named = (place: string, object: z.ZodObject | undefined): Json[] => {
+    if (!object) return [];
+    return schemas.parts(object).map(([name, { description, ...schema }, required]) => {
+      return { name, in: place, required, ...(description === undefined ? {} : { description }), schema };
+    });
+  };
   return [...pathParameters(path), ...named('query', query), ...named('header', headers)];
 }
 
@@ -61,7 +67,7 @@ function repliesOf(schemas: Schemas, replies: Description['replies'], headers: J
   );
 }
 
-/** A name a generated client can give its method: letters, digits and dashes. */
+/** A name that generated clients can give to a method: letters, digits and dashes. */
 function identifier(name: string): string {
   return name.replace(/\W+/g, '-').replace(/^-|-$/g, '');
 }
@@ -81,7 +87,7 @@ function describe(schemas: Schemas, id: string, path: string, description: Parti
   };
 }
 
-/** The codes of the error table by the status the protocol gives them; a client that has left reads none. */
+/** Error codes by the status that the protocol gives them. `client_gone` is left out, since no client is there to read it. */
 function errorsOf({ client }: Protocol): Map<number, ErrorCode[]> {
   const codes = Object.keys(errorTable).filter((code): code is ErrorCode => code in errorTable && code !== 'client_gone');
   return Map.groupBy(codes, (code) => client.encodeError(new GatewayError(code, code), '').status);
@@ -120,8 +126,9 @@ function pathOf({ path }: Route): string {
 
 const tags: Readonly<Record<Route['access'], string>> = { public: 'open to all', user: 'for holders of a key', operator: "at the operators' door" };
 
-/** Where operators' addresses are is not told to everybody who asks: it is printed at the start. */
-const operatorsDoor = [{ url: '{door}', variables: { door: { default: 'http://127.0.0.1:8788', description: "The operators' door, as it was printed at the start." } } }];
+/** The address of the operators' door is not told to everybody: it is printed at the start. */
+const door = { default: 'http://127.0.0.1:8788', description: "The operators' door, as it was printed at the start." };
+const operatorsDoor = [{ url: '{door}', variables: { door } }];
 
 async function describeRoute(schemas: Schemas, host: Host, route: Route): Promise<Operation[]> {
   const { name, method, access, openapi } = route;
@@ -142,17 +149,20 @@ async function describeRoute(schemas: Schemas, host: Host, route: Route): Promis
 
 function describeHealth(schemas: Schemas): Operation[] {
   const pages = Object.entries({ '/healthz': health, '/readyz': readiness });
-  return pages.map(([path, description]) => ({ method: 'GET', path, item: { ...describe(schemas, path.slice(1), path, description), tags: [tags.public], security: [] } }));
+  return pages.map(([path, description]) => {
+    const item = { ...describe(schemas, path.slice(1), path, description), tags: [tags.public], security: [] };
+    return { method: 'GET', path, item };
+  });
 }
 
-/** One entry a path, with all its methods. */
+/** One entry for each path, with all its methods. */
 function pathsOf(operations: readonly Operation[]): Json {
   const paths: Record<string, Json> = {};
   for (const { method, path, item } of operations) paths[path] = { ...paths[path], [method.toLowerCase()]: item };
   return paths;
 }
 
-/** What somebody fails to say of itself is left out alone: the rest is as true without it. */
+/** Where one part fails to describe itself, only that part is left out of the document. */
 async function orNothing({ logger }: Host, described: string, operations: Promise<Operation[]>): Promise<Operation[]> {
   try {
     return await operations;
@@ -163,11 +173,15 @@ async function orNothing({ logger }: Host, described: string, operations: Promis
 }
 
 async function operationsOf(schemas: Schemas, host: Host): Promise<Operation[]> {
-  const operations: Operation[] = [];
-  for (const protocol of host.protocols.all()) operations.push(...(await orNothing(host, protocol.name, describeCalls(schemas, host, protocol))));
-  for (const route of host.routes.all()) operations.push(...(await orNothing(host, route.name, describeRoute(schemas, host, route))));
-  return [...operations, ...describeHealth(schemas)];
+  const groups: Operation[][] = [];
+  for (const protocol of host.protocols.all()) groups.push(await orNothing(host, protocol.name, describeCalls(schemas, host, protocol)));
+  for (const route of host.routes.all()) groups.push(await orNothing(host, route.name, describeRoute(schemas, host, route)));
+  return [...groups.flat(), ...describeHealth(schemas)];
 }
+
+const about =
+  'A model is named `<owner>/<name>`, and every protocol reaches every model. ' +
+  'Unknown fields of a request pass on to vendors that speak its protocol.';
 
 export async function documentOf(host: Host): Promise<Json> {
   const schemas = new Schemas();
@@ -178,7 +192,7 @@ export async function documentOf(host: Host): Promise<Json> {
       title: 'Tollgate',
       version: '1',
       summary: 'A gateway in front of generative models: any client protocol, any provider, every token paid for.',
-      description: 'A model is named `<owner>/<name>`, and every protocol reaches every model. Unknown fields of a request pass on to vendors that speak its protocol.',
+      description: about,
     },
     servers: [{ url: '/' }],
     tags: [...[...host.protocols.all()].map(({ name }) => name), ...Object.values(tags)].map((name) => ({ name })),

@@ -1,4 +1,4 @@
-/** The pages that are neither a protocol's nor another plugin's: health, and the description itself. */
+/** Descriptions of the pages that belong to no protocol and no other plugin: health, and the document itself. */
 import { z } from 'zod';
 import type { Description } from '../../../core/index.ts';
 import { errorSchema } from '../../shared/reply-schemas.ts';

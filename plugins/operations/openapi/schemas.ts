@@ -1,23 +1,23 @@
 /**
- * zod schemas as OpenAPI has them. A schema with a title is kept once among the components and referred to by its title;
- * every other stands where it is used, and so does one whose title another has taken.
+ * Turns zod schemas into those of OpenAPI. A schema with a title becomes a component, and places that use it refer to it
+ * by that title. Every other schema is written where it is used, and so is one whose title belongs to another already.
  */
 import { z } from 'zod';
 
 export type Json = Record<string, unknown>;
 
-/** What a client writes and what it reads differ where a schema changes a value on its way in. */
+/** What a client writes and what it reads differ where a schema changes a value while reading it. */
 export type Direction = 'input' | 'output';
 
-/** A number of zod's whole ones lies between these; they say nothing to a reader. */
+/** zod gives these bounds to every integer; they tell a reader nothing. */
 const { MAX_SAFE_INTEGER: most, MIN_SAFE_INTEGER: least } = Number;
 
 function tidy({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
   if (jsonSchema.maximum === most) delete jsonSchema.maximum;
   if (jsonSchema.minimum === least) delete jsonSchema.minimum;
-  // The pattern of a date is longer than its name, and says no more.
+  // The pattern of a date is long and says no more than the format does.
   if (jsonSchema.format === 'date' || jsonSchema.format === 'date-time') delete jsonSchema.pattern;
-  // That anything else passes is what a schema says by saying nothing.
+  // Without this member any other property passes too.
   if (JSON.stringify(jsonSchema.additionalProperties) === '{}') delete jsonSchema.additionalProperties;
 }
 
@@ -25,16 +25,16 @@ export class Schemas {
   readonly #components = new Map<string, Json>();
   readonly #sources = new Map<string, string>();
 
-  /** The schema where it is used: itself, or a reference to its component. */
+  /** The schema as it is used: itself, or a reference to its component. */
   use(schema: z.ZodType, direction: Direction): Json {
-    // Where a schema changes a value on its way in, zod takes its examples for those of the outcome.
+    // Examples of a schema that changes values are of its input, but zod would put them on its output.
     const { title, examples } = z.globalRegistry.get(schema) ?? {};
     const { $schema: _dialect, ...told } = z.toJSONSchema(schema, { io: direction, unrepresentable: 'any', override: tidy });
     const json = examples === undefined ? told : { ...told, examples };
     return title === undefined ? json : this.#refer(title, json);
   }
 
-  /** The parts of an object schema, each with whether it has to be there. */
+  /** The members of an object schema, and whether each is required. */
   parts(schema: z.ZodObject): [name: string, part: Json, required: boolean][] {
     return Object.entries(schema.shape).map(([name, part]) => {
       const type = z.toJSONSchema(z.object({ [name]: part }), { io: 'input', unrepresentable: 'any', override: tidy });

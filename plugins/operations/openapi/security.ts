@@ -10,7 +10,7 @@ function isTakenBy({ families }: Credential, family: string): boolean {
   return families === undefined || families.includes(family);
 }
 
-/** Any one of these will do at an address of this family. */
+/** Any one of these credentials is enough at an address of this family. */
 export function credentialsFor({ credentials }: Host, family: string): Json[] {
   const taken = [...credentials.all()].filter((credential) => isTakenBy(credential, family));
   return taken.flatMap(({ openapi }) => Object.keys(openapi).map((name) => ({ [name]: [] })));

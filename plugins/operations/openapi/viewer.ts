@@ -1,6 +1,6 @@
 /**
- * The description to be read and tried in a browser: Swagger UI, served from where npm put it and from nowhere else. Its
- * files are read from the disk each time, since hardly anybody looks. The page may load nothing from other hosts.
+ * The description in a browser, where calls can be tried: Swagger UI, served from `node_modules` and from nowhere else.
+ * Its files are read from disk for each request, since few people look. The page may not load anything from other hosts.
  */
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -35,7 +35,7 @@ const page = `<!doctype html>
 </html>
 `;
 
-/** No validator of another host is asked, and keys that were typed in are forgotten with the page. */
+/** The settings keep the page from asking another host's validator, and from keeping typed keys when it is closed. */
 const start = `SwaggerUIBundle({
   url: 'openapi.json',
   dom_id: '#description',
@@ -59,19 +59,26 @@ const foreign: Readonly<Record<string, string>> = {
 };
 
 function headersOf(type: string): Record<string, string> {
-  return { 'content-type': type, 'cache-control': 'no-cache', 'content-security-policy': policy, 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' };
+  return {
+    'content-type': type, 'cache-control': 'no-cache', 'content-security-policy': policy, 'x-content-type-options': 'nosniff',
+    'referrer-policy': 'no-referrer',
+  };
 }
 
-/** Where Swagger UI is; throws where it was not installed. */
+/** The folder of Swagger UI. Throws where it is not installed. */
 function installed(): string {
   try {
     return dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
   } catch (cause) {
-    throw new GatewayError('not_found', 'The viewer is not installed: run `npm install swagger-ui-dist`. The description itself is at /openapi.json.', { cause });
+    throw new GatewayError(
+      'not_found',
+      'The viewer is not installed: run `npm install swagger-ui-dist`. The description itself is at /openapi.json.',
+      { cause },
+    );
   }
 }
 
-/** Passed the name of one of the page's files. */
+/** Serves one file of the page, by its name. */
 export async function viewerFile(name: string): Promise<RouteReply> {
   const folder = installed();
   const [ownType, text] = (Object.hasOwn(own, name) ? own[name] : undefined) ?? [];

@@ -1,4 +1,4 @@
-/** What the metrics' page gives, for the document that describes the gateway. */
+/** What the page of metrics returns, for the OpenAPI document. */
 import { z } from 'zod';
 import type { Description } from '../../../core/index.ts';
 

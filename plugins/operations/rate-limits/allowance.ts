@@ -1,13 +1,13 @@
 /**
- * What one key or account may still do within a window: counted in memory, or in a PostgreSQL that several processes
- * share. What is refused is not counted, so that whoever waits long enough is let in.
+ * What one key or account may still use in a window, counted in memory or in a PostgreSQL that several processes share.
+ * What is refused is not counted, so a client that waits long enough gets in.
  */
 import type { RateLimiterAbstract, RateLimiterRes } from 'rate-limiter-flexible';
 
 export interface Left {
   readonly limit: number;
   readonly remaining: number;
-  /** Milliseconds until all of it is there again. */
+  /** Milliseconds until the whole allowance is there again. */
   readonly resetAfter: number;
 }
 
@@ -24,7 +24,7 @@ export class Allowance {
     this.#limiter = limiter;
   }
 
-  /** Takes what a call needs; where there is not so much left nothing is taken. */
+  /** Takes what a call needs. Where less is left, nothing is taken. */
   async take(name: string, amount: number): Promise<Left & { readonly taken: boolean }> {
     try {
       return { ...this.#left(await this.#limiter.consume(name, amount)), taken: true };
@@ -35,7 +35,7 @@ export class Allowance {
     }
   }
 
-  /** Corrects what was taken by what was needed: more than was left is owed. */
+  /** Corrects what was taken by what was really used. A difference that is more than is left is owed. */
   async correct(name: string, difference: number): Promise<void> {
     if (difference > 0) await this.#limiter.penalty(name, difference);
     if (difference < 0) await this.#limiter.reward(name, -difference);

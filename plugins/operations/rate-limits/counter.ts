@@ -1,32 +1,32 @@
-/** Counts what calls take of all that is limited: windows of requests and tokens, and calls at one time. */
+/** Counts what calls take from all limits: requests and tokens in windows, and calls at one time. */
 import type { Allowance, Left } from './allowance.ts';
 import type { Slots } from './slots.ts';
 
-/** What a call needs of one thing that is limited, or gives back of it. */
+/** What a call needs from one limit, or gives back to it. */
 export interface Want {
   readonly whose: 'key' | 'account';
-  /** Which key or account. */
+  /** The key or account. */
   readonly name: string;
   readonly kind: 'parallel' | 'requests' | 'tokens';
   readonly limit: number;
-  /** Of what is given back, below zero where more was used than had been taken. */
+  /** When it is given back, this is below zero where more was used than taken. */
   readonly amount: number;
 }
 
 export interface Taking {
-  /** What is left of each thing, in the order of the needs; of a refused call, the last is the one that fell short. */
+  /** What is left of each limit, in the order of the wants. For a refused call the last one is the limit that was reached. */
   readonly left: readonly Left[];
   readonly refused: boolean;
 }
 
-/** Where calls are counted: by this process, or for several. */
+/** Something that counts calls, for this process or for several. */
 export interface Counts {
-  /** Takes all that a call wants, or nothing; `from`: who is to be given it back. */
+  /** Takes everything a call wants, or nothing. `from` is the counter it has to be given back to. */
   take(call: string, wants: readonly Want[]): Promise<Taking & { readonly from: Counts }>;
   give(call: string, wants: readonly Want[]): Promise<unknown>;
 }
 
-/** Milliseconds that a call refused for too many at one time is told to wait. */
+/** Milliseconds to wait that a call is told when it is refused because too many run. */
 const untilOneEnds = 1000;
 
 export class Counter implements Counts {
@@ -34,13 +34,13 @@ export class Counter implements Counts {
   readonly #slots: Slots;
   readonly #allowances = new Map<string, Allowance>();
 
-  /** `open`: an allowance of a kind, whose name tells it from others. */
+  /** `open` makes an allowance; `kind` is part of its name, to tell it from others. */
   constructor(open: (kind: string, limit: number) => Allowance, slots: Slots) {
     this.#open = open;
     this.#slots = slots;
   }
 
-  /** `holder`: which process runs the call. */
+  /** `holder` is the process that runs the call. */
   async take(call: string, wants: readonly Want[], holder = 0): Promise<Taking & { readonly from: Counts }> {
     const left: Left[] = [];
     for (const want of wants) {

@@ -1,4 +1,4 @@
-/** What each call takes of what its key and its account may do, what its client is told of it, and what is given back at its end. */
+/** Takes what each call needs from the limits of its key and its account, tells the client what is left, and gives back the rest at the end. */
 import { GatewayError, inputEstimate, type End, type Planned, type Principal } from '../../../core/index.ts';
 import type { Left } from './allowance.ts';
 import type { Counts, Want } from './counter.ts';
@@ -10,7 +10,7 @@ export interface Limits {
   readonly tokens?: number | undefined;
 }
 
-/** One of the two that are limited: the key, or its account. */
+/** The key or the account, with its limits. */
 export interface Party {
   readonly whose: Want['whose'];
   readonly limits: Limits;
@@ -21,7 +21,7 @@ function estimate({ call, operation, targets }: Planned): number {
   return operation === 'count' || !first ? 0 : inputEstimate(call, first.model);
 }
 
-/** All that a call needs, the calls at one time first: they are cheap to give back. */
+/** Everything a call needs. Calls at one time come first, since they are cheap to give back. */
 function wantsOf(parties: readonly Party[], principal: Principal, tokens: number): Want[] {
   const wants: Want[] = [];
   for (const kind of ['parallel', 'requests', 'tokens'] as const) {
@@ -33,11 +33,11 @@ function wantsOf(parties: readonly Party[], principal: Principal, tokens: number
   return wants;
 }
 
-/** What one call has taken, to be given back or corrected at its end. */
+/** What one call has taken, which is given back or corrected at its end. */
 interface Taken {
   readonly wants: readonly Want[];
   readonly from: Counts;
-  /** When the window of each is over, by the process's own clock. */
+  /** When the window of each want ends, by the process's own clock. */
   readonly until: readonly number[];
 }
 
@@ -53,12 +53,18 @@ export class Gate {
     this.#counts = counts;
   }
 
-  /** Takes all that a call needs of all that is limited, or nothing; the answer is what its client is told. */
+  /** Takes everything the call needs, or nothing. Returns the headers that tell the client what is left. */
   async enter(planned: Planned): Promise<Record<string, string>> {
     const { id, family, principal } = planned;
     const wants = wantsOf(this.#parties, principal, estimate(planned));
     const neverFits = wants.find(({ amount, limit }) => amount > limit);
-    if (neverFits) throw new GatewayError('body_too_large', `This call of about ${neverFits.amount} tokens is more than the ${neverFits.limit} this ${neverFits.whose} may use in ${this.#window} seconds.`);
+    if (neverFits) {
+      const { amount, limit, whose } = neverFits;
+      throw new GatewayError(
+        'body_too_large',
+        `This call of about ${amount} tokens is more than the ${limit} this ${whose} may use in ${this.#window} seconds.`,
+      );
+    }
     const { left, refused, from } = await this.#counts.take(id, wants);
     const last = left.at(-1);
     const want = wants[left.length - 1];
@@ -68,7 +74,7 @@ export class Gate {
     const told: Told = {};
     for (const [index, { kind }] of wants.entries()) {
       const one = left[index];
-      // Of a key and its account, whichever has less is told.
+      // Of the key and the account, the client is told about the one with less left.
       if (one && kind !== 'parallel' && one.remaining <= (told[kind]?.remaining ?? Infinity)) told[kind] = one;
     }
     return headersFor(family, told);
@@ -77,21 +83,22 @@ export class Gate {
   #tooMany({ whose, kind, limit }: Want, left: Left, family: string): GatewayError {
     const retryAfter = Math.max(1, Math.ceil(left.resetAfter / 1000));
     if (kind === 'parallel') return new GatewayError('rate_limited', `This ${whose} may make ${limit} calls at one time. Try again later.`, { retryAfter });
-    return new GatewayError('rate_limited', `This ${whose} may use ${limit} ${kind} in ${this.#window} seconds. Try again later.`, { retryAfter, headers: headersFor(family, { [kind]: left }) });
+    const headers = headersFor(family, { [kind]: left });
+    return new GatewayError('rate_limited', `This ${whose} may use ${limit} ${kind} in ${this.#window} seconds. Try again later.`, { retryAfter, headers });
   }
 
-  /** Every call that entered leaves once, also one that was refused further in. */
+  /** Runs once for each call that entered, even if another plugin refused it afterwards. */
   async leave(end: End): Promise<void> {
     const { exchange, type } = end;
     const taken = this.#taken.get(exchange.id);
     if (!taken) return;
     this.#taken.delete(exchange.id);
     const { input = 0, output = 0 } = type === 'answered' || type === 'failed' ? end.charge.usage : {};
-    // A call that was refused further in did not take place; one that failed was a call.
+    // A refused call does not count as a request; one that failed does.
     const used = { parallel: 0, requests: type === 'refused' ? 0 : 1, tokens: input + output };
     const back = taken.wants.map((want) => ({ ...want, amount: want.amount - used[want.kind] }));
     const now = performance.now();
-    // Tokens of a window that is over need not be given back; what is owed still counts in the next.
+    // Unused tokens need not be given back after the end of their window, but tokens that are owed count in the next one.
     const isOver = ({ kind, amount }: Want, index: number): boolean => kind !== 'parallel' && amount > 0 && now >= (taken.until[index] ?? now);
     await taken.from.give(exchange.id, back.filter((want, index) => want.amount !== 0 && !isOver(want, index)));
   }

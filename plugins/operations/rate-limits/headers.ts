@@ -1,11 +1,11 @@
-/** What is left of an allowance, in the headers that clients of each family look for. */
+/** What is left of the limits, in the headers that clients of each family read. */
 import type { Left } from './allowance.ts';
 
 export type Told = Partial<Record<'requests' | 'tokens', Left>>;
 
 type Headers = Record<string, string>;
 
-/** OpenAI's: a span, such as `1s` or `6m0s`. */
+/** OpenAI writes a duration, such as `1s` or `6m0s`. */
 function span(milliseconds: number): string {
   const seconds = Math.ceil(milliseconds / 1000);
   const minutes = Math.floor(seconds / 60);
@@ -13,13 +13,21 @@ function span(milliseconds: number): string {
 }
 
 function plainWords(name: string, { limit, remaining, resetAfter }: Left): Headers {
-  return { [`x-ratelimit-limit-${name}`]: String(limit), [`x-ratelimit-remaining-${name}`]: String(remaining), [`x-ratelimit-reset-${name}`]: span(resetAfter) };
+  return {
+    [`x-ratelimit-limit-${name}`]: String(limit),
+    [`x-ratelimit-remaining-${name}`]: String(remaining),
+    [`x-ratelimit-reset-${name}`]: span(resetAfter),
+  };
 }
 
-/** Anthropic's: the time itself. */
+/** Anthropic writes the time itself. */
 function messagesWords(name: string, { limit, remaining, resetAfter }: Left): Headers {
   const reset = new Date(Date.now() + resetAfter).toISOString().replace(/\.\d+Z$/, 'Z');
-  return { [`anthropic-ratelimit-${name}-limit`]: String(limit), [`anthropic-ratelimit-${name}-remaining`]: String(remaining), [`anthropic-ratelimit-${name}-reset`]: reset };
+  return {
+    [`anthropic-ratelimit-${name}-limit`]: String(limit),
+    [`anthropic-ratelimit-${name}-remaining`]: String(remaining),
+    [`anthropic-ratelimit-${name}-reset`]: reset,
+  };
 }
 
 export function headersFor(family: string, told: Told): Headers {

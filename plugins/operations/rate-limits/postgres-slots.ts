@@ -1,12 +1,13 @@
 /**
- * Calls at one time of all processes that share a PostgreSQL. A party's running calls stand in one row, each with the
- * process that runs it, so that one statement decides; each process tells from time to time that it lives, and the
- * calls of one that does not are no longer counted. While the database is out of reach each counts for itself.
+ * Calls at one time, of all processes that share a PostgreSQL. The running calls of a key or account are one row, each
+ * with the process that runs it, so that one statement can decide. Each process records from time to time that it is
+ * alive; calls of a dead one are no longer counted. While the database cannot be reached, each process counts for
+ * itself.
  */
 import { randomUUID } from 'node:crypto';
 import { MemorySlots, type Slots } from './slots.ts';
 
-/** Seconds without a sign of life after which a process is dead, and milliseconds between two such signs. */
+/** Seconds without a sign of life after which a process is dead, and milliseconds between two signs. */
 const lease = 15;
 const beat = 4000;
 
@@ -22,7 +23,7 @@ const live = `
 const enlist = `
   INSERT INTO tollgate_limited_processes VALUES ($1, now() + make_interval(secs => ${lease}))`;
 
-/** The row is locked before its condition is looked at: of two that come at once the second sees the first. */
+/** The row is locked before the condition is checked, so the second of two calls at once sees the first. */
 const take = `
   INSERT INTO tollgate_limited_calls AS party VALUES ($1, jsonb_build_object($2::text, $3::text))
   ON CONFLICT (name) DO UPDATE SET running = jsonb_build_object($2::text, $3::text) || (
@@ -34,7 +35,7 @@ const take = `
 
 const give = `UPDATE tollgate_limited_calls SET running = running - $2::text WHERE name = $1`;
 
-/** As much of a pool of `pg` as is asked here. */
+/** The part of `pg`'s pool that is used here. */
 interface Database {
   query(text: string, values: readonly unknown[]): Promise<{ readonly rowCount: number | null }>;
 }
@@ -48,7 +49,7 @@ export class PostgresSlots implements Slots {
   readonly #pool: Database;
   readonly #process = randomUUID();
   readonly #insurance = new MemorySlots();
-  /** Given back while the database was out of reach. */
+  /** Places that were given back while the database could not be reached. */
   #owed: Given[] = [];
   #beating: NodeJS.Timeout | undefined;
 
@@ -59,7 +60,7 @@ export class PostgresSlots implements Slots {
   static async open(pool: Database): Promise<PostgresSlots> {
     const slots = new PostgresSlots(pool);
     await pool.query(enlist, [slots.#process]);
-    // Not before: where it cannot be opened, nobody would end it.
+    // Started only now: if the database cannot be opened, nobody would stop it.
     slots.#beating = setInterval(() => void slots.#beat(), beat).unref();
     return slots;
   }
@@ -78,7 +79,7 @@ export class PostgresSlots implements Slots {
     await this.#pool.query(give, [name, call]).catch(() => void this.#owed.push({ name, call }));
   }
 
-  /** All that this process holds is free again. */
+  /** Gives back everything that this process holds. */
   async close(): Promise<void> {
     clearInterval(this.#beating);
     await this.#pool.query('DELETE FROM tollgate_limited_processes WHERE process = $1', [this.#process]).catch(() => undefined);

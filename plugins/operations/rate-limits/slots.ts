@@ -1,14 +1,14 @@
-/** Calls at one time: which calls of each key and account run, and in whose hands, so that what dies with its holder is free again. */
+/** Calls at one time: which calls of each key and account run, and which process holds them, so that those of a dead process can be freed. */
 export interface Slots {
   /** Takes one of `limit` places for a call; false where all are taken. */
   take(name: string, limit: number, call: string, holder: number): boolean | Promise<boolean>;
-  /** Giving back twice, or what was never taken, changes nothing. */
+  /** Gives a place back. Nothing happens where it was given back before, or never taken. */
   give(name: string, call: string): unknown;
 }
 
-/** Counted in memory, for one process or for several that each hold their own. */
+/** Counts in memory, for one process or for several holders. */
 export class MemorySlots implements Slots {
-  /** The holder of each call, by what is limited. */
+  /** The holder of each call, under the name of the key or account. */
   readonly #running = new Map<string, Map<string, number>>();
 
   take(name: string, limit: number, call: string, holder: number): boolean {
@@ -18,7 +18,7 @@ export class MemorySlots implements Slots {
     return true;
   }
 
-  /** Whether it was taken here. */
+  /** Returns whether the place was taken here. */
   give(name: string, call: string): boolean {
     const calls = this.#running.get(name);
     const had = calls?.delete(call) ?? false;
@@ -26,7 +26,7 @@ export class MemorySlots implements Slots {
     return had;
   }
 
-  /** Gives back all that a holder had. */
+  /** Gives back all places of a holder that is gone. */
   gone(holder: number): void {
     for (const [name, calls] of this.#running) {
       for (const [call, other] of calls) if (other === holder) this.give(name, call);

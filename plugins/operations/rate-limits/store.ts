@@ -1,4 +1,7 @@
-/** Where calls are counted: in this process, in the one that started it and others, or in a PostgreSQL; while that is out of reach, in this process again. */
+/**
+ * Chooses where calls are counted: in this process, in the one that started it and other workers, or in a PostgreSQL.
+ * While the database cannot be reached, this process counts again.
+ */
 import type { Workers } from '../../../core/index.ts';
 import { Allowance } from './allowance.ts';
 import { Counter, type Counts } from './counter.ts';
@@ -16,16 +19,16 @@ export interface Store {
   close(): Promise<void>;
 }
 
-/** Connections to the database: its answers are short. */
+/** Connections to the database. A few are enough, since its answers are short. */
 const connections = 4;
 const table = 'tollgate_rate_limits';
-/** One transaction, and one at a time: two processes that make the same table at once get in each other's way. */
+/** Made in one transaction that locks: two processes that make the same table at once would make each other fail. */
 const tables = `
   SELECT pg_advisory_xact_lock(hashtext('${table}'));
   CREATE TABLE IF NOT EXISTS ${table} (key varchar(255) PRIMARY KEY, points integer NOT NULL DEFAULT 0, expire bigint);
   ${slotTables}`;
 
-/** Loads what it needs when it is needed: most gateways limit nothing. */
+/** Imports what it needs only when called, since most gateways limit nothing. */
 export async function inMemory(window: number, slots: Slots = new MemorySlots()): Promise<Counter> {
   const { RateLimiterMemory } = await import('rate-limiter-flexible');
   return new Counter((keyPrefix, points) => new Allowance(new RateLimiterMemory({ keyPrefix, points, duration: window })), slots);
@@ -41,13 +44,14 @@ async function inPostgres(window: number, url: string): Promise<Store> {
   const { RateLimiterMemory, RateLimiterPostgres } = await import('rate-limiter-flexible');
   const { Pool } = await import('pg');
   const pool = new Pool({ connectionString: url, max: connections, connectionTimeoutMillis: 2000, query_timeout: 5000 });
-  // A connection that breaks while it is idle tells it here, and would end the process if nobody listened.
+  // A connection that breaks while idle emits `error`, which would end the process if nobody listened.
   pool.on('error', () => undefined);
   await pool.query(tables);
   const slots = await PostgresSlots.open(pool);
   const allowance = (keyPrefix: string, points: number): Allowance => {
     const limits = { keyPrefix, points, duration: window };
-    return new Allowance(new RateLimiterPostgres({ ...limits, storeClient: pool, tableName: table, tableCreated: true, insuranceLimiter: new RateLimiterMemory(limits) }));
+    const insuranceLimiter = new RateLimiterMemory(limits);
+    return new Allowance(new RateLimiterPostgres({ ...limits, storeClient: pool, tableName: table, tableCreated: true, insuranceLimiter }));
   };
   return {
     counts: new Counter(allowance, slots),

@@ -1,6 +1,6 @@
 /**
- * Calls of several workers, counted by the process that started them: what one worker takes the others lack, and what
- * a worker had that died is free again. Where that process does not answer the worker counts for itself.
+ * Counts calls for several workers, in the process that started them. They share their limits, and what a dead worker
+ * held is free again. Where that process does not answer, a worker counts for itself.
  */
 import { z } from 'zod';
 import type { Supervisor, Workers } from '../../../core/index.ts';
@@ -9,7 +9,10 @@ import { MemorySlots } from './slots.ts';
 
 const topic = 'rate-limits';
 
-const wantSchema = z.object({ whose: z.enum(['key', 'account']), name: z.string(), kind: z.enum(['parallel', 'requests', 'tokens']), limit: z.number(), amount: z.number() });
+const wantSchema = z.object({
+  whose: z.enum(['key', 'account']), name: z.string(), kind: z.enum(['parallel', 'requests', 'tokens']), limit: z.number(),
+  amount: z.number(),
+});
 const questionSchema = z.object({ window: z.number(), call: z.string(), act: z.enum(['take', 'give']), wants: z.array(wantSchema) });
 const takingSchema = z.object({ left: z.array(z.object({ limit: z.number(), remaining: z.number(), resetAfter: z.number() })), refused: z.boolean() });
 
@@ -20,7 +23,7 @@ export class SupervisedCounter implements Counts {
   readonly #window: number;
   readonly #own: Counter;
 
-  /** `own`: where it counts when there is no answer. */
+  /** `own` counts where there is no answer. */
   constructor(workers: Workers, window: number, own: Counter) {
     this.#workers = workers;
     this.#window = window;
@@ -30,7 +33,7 @@ export class SupervisedCounter implements Counts {
   async take(call: string, wants: readonly Want[]): Promise<Taking & { readonly from: Counts }> {
     const { success, data } = takingSchema.safeParse(await this.#ask(call, 'take', wants));
     if (success) return { ...data, from: this };
-    // An answer that came too late may have taken a place: it is given back.
+    // An answer that came too late may have taken a place, so it is given back.
     void this.#ask(call, 'give', wants.filter(({ kind }) => kind === 'parallel'));
     return this.#own.take(call, wants);
   }
@@ -44,9 +47,9 @@ export class SupervisedCounter implements Counts {
   }
 }
 
-/** Counts for all workers; `open` gives what counts in memory by windows of so many seconds. */
+/** Answers the workers' questions. `open` makes a counter in memory for windows of so many seconds. */
 export function superviseLimits(supervisor: Supervisor, open: (window: number, slots: MemorySlots) => Promise<Counter>): void {
-  // One for all: a call at a time is the same in every window.
+  // Shared by all counters: calls at one time do not depend on the window.
   const slots = new MemorySlots();
   const counters = new Map<number, Promise<Counter>>();
   supervisor.onGone((worker) => slots.gone(worker));

@@ -1,16 +1,17 @@
 /**
- * How often each address looks at public pages. A crowd can come from any number of addresses, so that they are counted
- * in a fixed number of drawers: strangers seldom share one, none can choose whose, and a crowd takes no memory.
+ * How often each address asks for public pages. There can be any number of addresses, so they are counted in a fixed
+ * number of drawers, chosen by a digest. Strangers seldom share a drawer, nobody can choose whose to share, and a crowd
+ * takes no more memory.
  */
 import { hash, randomUUID } from 'node:crypto';
 import ipaddr from 'ipaddr.js';
 import { GatewayError } from '../../../core/index.ts';
 import { Allowance } from './allowance.ts';
 
-/** Hexadecimal digits of a drawer's name: 65 536 drawers. */
+/** Hexadecimal digits of a drawer's name; four make 65 536 drawers. */
 const drawerDigits = 4;
 
-/** What an address counts as: an IPv6 one as its network, the first half, since whoever has one address has all of that. */
+/** What an address is counted as. For IPv6 it is the network, the first half: who has one address of a network usually has all of them. */
 export function networkOf(address: string): string {
   if (!address.includes(':') || !ipaddr.isValid(address)) return address;
   const parsed = ipaddr.process(address);
@@ -33,7 +34,7 @@ export class Visitors {
     this.#window = window;
   }
 
-  /** Undefined for this machine itself; rejects a request that is one too many. */
+  /** Counts one request; rejects if it is one too many. Undefined for this machine itself, which is not counted. */
   admit(address: string): Promise<void> | undefined {
     return isThisMachine(address) ? undefined : this.#look(this.drawerOf(address));
   }
@@ -45,10 +46,16 @@ export class Visitors {
   async #look(drawer: string): Promise<void> {
     this.#allowance ??= this.#open();
     const { taken, resetAfter } = await (await this.#allowance).take(drawer, 1);
-    if (!taken) throw new GatewayError('rate_limited', `This address may look ${this.#most} times in ${this.#window} seconds. Try again later.`, { retryAfter: Math.ceil(resetAfter / 1000) });
+    if (!taken) {
+      throw new GatewayError(
+        'rate_limited',
+        `This address may look ${this.#most} times in ${this.#window} seconds. Try again later.`,
+        { retryAfter: Math.ceil(resetAfter / 1000) },
+      );
+    }
   }
 
-  /** Loads its module with the first stranger: most gateways have none. */
+  /** Loads its module for the first stranger, since most gateways have none. */
   async #open(): Promise<Allowance> {
     const { RateLimiterMemory } = await import('rate-limiter-flexible');
     return new Allowance(new RateLimiterMemory({ points: this.#most, duration: this.#window }));
