@@ -1,6 +1,6 @@
 /**
- * The credential of the generate-content protocol, in its three places: `x-partner-api-key`, Google's own
- * `x-goog-api-key`, and `?key=`. Where a client sends `Authorization` beside it, this one counts.
+ * The credential of the generate-content protocol, in one of three places: `x-partner-api-key`, Google's own
+ * `x-goog-api-key`, and `?key=`. If a client also sends `Authorization`, this key counts.
  */
 import { z } from 'zod';
 import { definePlugin, type Received } from '../../core/index.ts';

@@ -1,7 +1,7 @@
 /**
- * Sends the calls of one conversation to the provider, and with the key, that answered the last one: that vendor has
- * the conversation in its cache, where its input costs a tenth. Health comes before: a target that does not do well
- * is left, and the conversation moves. Workers that share the port tell each other where it went.
+ * Sends the calls of a conversation to the provider and the key that answered its last call: that vendor has the
+ * conversation in its cache, where input costs a tenth. Health is more important: if the target fails, the conversation
+ * moves. Workers that share the port tell each other where it went.
  */
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
@@ -10,26 +10,26 @@ import { stages } from '../shared/routing/ranking.ts';
 import { conversationOf } from './affinity/conversation.ts';
 
 const options = z.strictObject({
-  /** A request of fewer bytes is not remembered: no vendor caches it. */
+  /** Conversations of fewer bytes are not remembered, since no vendor caches them. */
   from: z.int().nonnegative().default(4096),
-  /** Seconds after its last call in which a conversation may still be cached. */
+  /** Seconds after its last call in which a conversation may still be in the vendor's cache. */
   keep: z.number().positive().default(3600),
   /** How many conversations are remembered. */
   most: z.int().positive().default(50_000),
 });
 
 const homeSchema = z.object({ name: z.string(), credential: z.number().optional() });
-/** What workers tell each other. */
+/** What workers tell each other when a conversation moves. */
 const movedSchema = homeSchema.extend({ conversation: z.string() });
 
-/** A provider, and with which of its keys. */
+/** A provider, and which of its keys. */
 type Home = z.output<typeof homeSchema>;
 
 function isSame(one: Home, { name, credential }: Home): boolean {
   return one.name === name && one.credential === credential;
 }
 
-/** The target moved in front of those of its model. */
+/** Moves the conversation's target in front of the others of the same model. */
 function first(targets: readonly Target[], home: Home): readonly Target[] {
   const model = targets[0]?.model.id;
   const index = targets.findIndex((target) => target.model.id === model && isSame(target.provider, home));
@@ -41,7 +41,7 @@ export const affinity = definePlugin({
   name: 'affinity',
   options,
   apply({ hooks, resource, workers }, { from, keep, most }) {
-    // Bounded by `maxSize` and not by `max`, for which the cache sets 2 MB aside that most gateways never use.
+    // Bounded by `maxSize` instead of `max`: for `max` the cache allocates 2 MB at once, which most gateways never use.
     let homes = new LRUCache<string, Home>({ maxSize: most, sizeCalculation: () => 1, ttl: keep * 1000, perf: { now: () => Date.now() } });
     let hearNoMore: (() => void) | undefined;
     const settle = (conversation: string, home: Home, before: Home | undefined): void => {
@@ -67,7 +67,7 @@ export const affinity = definePlugin({
       if (ordered[0]) settle(conversation, ordered[0].provider, home);
       return ordered;
     });
-    // It moves to whoever answered in place of the one that was asked first.
+    // If the first target failed, the conversation moves to the one that answered.
     hooks.attempt.tap('affinity', ({ phase, number, target }, routed) => {
       if (phase !== 'first-event' || number === 1 || routed.call.size.textBytes < from) return;
       const conversation = conversationOf(routed);

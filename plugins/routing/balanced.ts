@@ -1,19 +1,19 @@
 /**
- * Spreads calls over the targets that are about as quick as the quickest: of two drawn by lot, the one with fewer
- * calls running. One that is clearly slower is left out, since whoever is sent there has to wait, however idle it is.
+ * Spreads calls over the targets that are about as quick as the quickest: two are drawn at random, and the one with
+ * fewer running calls is taken. Clearly slower targets are left out: a call there has to wait, however idle they are.
  */
 import { z } from 'zod';
 import { definePlugin, type Target } from '../../core/index.ts';
 import { keepPaces, type Pace } from '../shared/routing/pace.ts';
 import { tapRanking } from '../shared/routing/ranking.ts';
 
-/** A target more than this much slower than the quickest takes no part. */
+/** A target that is slower than the quickest by more than this factor is left out. */
 const tolerance = 1.3;
 
-/** The less busy of two drawn by lot. */
+/** Draws two at random and returns the less busy one. */
 function choose(quick: readonly Target[], paceOf: (target: Target) => Pace): Target | undefined {
   const first = Math.floor(Math.random() * quick.length);
-  // Drawn among the others.
+  // Drawn from all but the first.
   const second = (first + 1 + Math.floor(Math.random() * (quick.length - 1))) % quick.length;
   const [one, other] = [quick[first], quick[second]];
   return one && other && paceOf(other).load < paceOf(one).load ? other : one;

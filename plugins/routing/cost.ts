@@ -1,22 +1,22 @@
 /**
- * Asks the cheapest first: by what this call would cost there, with its length, its output limit, and the share of
- * its input that the target is likely to have in its cache, as it had of the calls before.
+ * Asks the cheapest target first. The estimate includes the call's length, its output limit, and the share of its input
+ * that the target is likely to have cached, learnt from earlier calls.
  */
 import { z } from 'zod';
 import { definePlugin, inputEstimate, type End, type Parsed, type Price, type Target } from '../../core/index.ts';
 import { PerTarget } from '../shared/routing/per-target.ts';
 import { lowestFirst, tapRanking } from '../shared/routing/ranking.ts';
 
-/** Tokens of output that are expected where the caller allows more. */
+/** Tokens of output that are expected of a call whose limit is higher. */
 const usualOutput = 1000;
 /** The weight of the last call in the average. */
 const share = 0.1;
 
-/** What is known of a target's prices for its usual calls: as numbers, which are only to compare by and charge nobody. */
+/** What is known of a target's prices and usual calls. These are plain numbers: they are only compared, and never charged. */
 interface Known {
-  /** Of the tokens that came in, the share that was read from the cache. */
+  /** The share of input tokens that were read from the cache. */
   hits: number;
-  /** The price these rates were made of: another price needs others. */
+  /** The price that the rates were made from. If the target has another price, they are made anew. */
   price: Price | undefined;
   rates: Rates;
 }
@@ -31,12 +31,12 @@ interface Rates {
 const free: Rates = { input: 0, output: 0, cacheRead: 0, request: 0 };
 const million = 1_000_000;
 
-/** Nano-USD a million tokens; a price without one of its own for what is cached takes the full one. */
+/** Nano-USD per million tokens. Without a cache price, cached input costs the full price. */
 function ratesOf({ input, output, cacheRead = input }: Pick<Price, 'input' | 'output' | 'cacheRead'>, request = 0n): Rates {
   return { input: Number(input), output: Number(output), cacheRead: Number(cacheRead), request: Number(request) * million };
 }
 
-/** Dearer rates hold for the whole of a long call. */
+/** Where a call is long enough for a dearer tier, all of it is charged at that tier. */
 function ratesFor({ price }: Target, known: Known, input: number): Rates {
   if (known.price !== price) Object.assign(known, { price, rates: ratesOf(price, price.request) });
   if (price.tiers.length === 0) return known.rates;

@@ -1,7 +1,8 @@
 /**
- * Keeps calls away from targets that do not do well, as the calls that go by tell: an open circuit, a rest the vendor
- * asked for, a key that is refused. Where nothing else is left a call is sent all the same, once, since a vendor may be
- * well again at any time; but what failed is not sent on to one that fails as well, beyond a share.
+ * Keeps calls away from targets that fail, judged by the calls that pass through: their circuit is open, the vendor
+ * asked for a pause, or it refused the key. Where only such targets are left a call is still sent to one of them, once,
+ * since a vendor may recover at any time. After a failure, only a limited share of calls is sent on to another target
+ * that fails.
  */
 import { z } from 'zod';
 import { definePlugin, GatewayError, type Attempt, type Target } from '../../core/index.ts';
@@ -20,27 +21,27 @@ const options = z.strictObject({
   pause: seconds(5),
   /** Seconds a key rests once it has reached a limit of the vendor's that does not say how long it holds. */
   restWhenFull: seconds(10),
-  /** Seconds a key rests once the vendor has refused it. */
+  /** Seconds a key rests after the vendor has refused it. */
   restWhenBarred: seconds(60),
-  /** What becomes of a call when none of its targets does well: the first is asked all the same, or the call is refused. */
+  /** What happens to a call when all of its targets fail: the first is asked all the same, or the call is refused. */
   whenAllFail: z.enum(['ask', 'refuse']).default('ask'),
-  /** Of all calls, the share that may be sent again to targets that do not do well. */
+  /** The share of all calls that may be sent again to targets that fail. */
   retryShare: z.number().min(0).max(1).default(0.2),
 });
 
-/** The longest rest a vendor can ask for, in seconds: what it said may be wrong. */
+/** The longest rest, in seconds, that is believed of a vendor. */
 const longestRest = 600;
 
 type Settings = z.output<typeof options>;
 type Named = Pick<Target, 'provider' | 'model'>;
 type PassOn = (target: Named, milliseconds: number, reason: GatewayError) => void;
 
-/** What the process knows of all targets. */
+/** What this process knows about all targets. */
 class Ward {
   readonly conditions: PerTarget<Condition>;
   readonly budget: RetryBudget;
   readonly #settings: Settings;
-  /** By the call's id, which attempts one target after another: a map of attempts would keep them longer than they last. */
+  /** The report of the running attempt of each call, by the call's id: keyed by attempts, it would keep them alive for longer than they last. */
   readonly #reports = new Map<string, Report>();
 
   readonly #passOn: PassOn;
@@ -53,7 +54,7 @@ class Ward {
     this.budget = new RetryBudget(settings.retryShare);
   }
 
-  /** Throws where the target is not to be asked now. */
+  /** Throws where the target must not be asked now. */
   async admit(id: string, attempt: Attempt): Promise<void> {
     const condition = this.conditions.of(attempt.target);
     if (attempt.number > 1 || this.#settings.whenAllFail === 'refuse') condition.check();
@@ -62,7 +63,7 @@ class Ward {
     if (report) this.#reports.set(id, report);
   }
 
-  /** Going on to a target that does well is free. Of a target that nobody knows yet, the first call to it will tell. */
+  /** Going on to a target that does well costs nothing. For a target without any calls so far, the first call to it decides: others wait for its news. */
   async #admitRetry({ signal }: Attempt, condition: Condition): Promise<void> {
     const news = condition.news();
     if (news) await Promise.race([news, new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))]);
@@ -77,7 +78,7 @@ class Ward {
     }
     const report = this.#reports.get(id);
     this.#reports.delete(id);
-    // An attempt that was not let in tells nothing of its target, nor does one that was never sent.
+    // An attempt that was not let in says nothing about its target, and neither does one that was never sent.
     if (!report && attempt.status === undefined) return;
     this.#judge(attempt, report);
   }
@@ -113,14 +114,21 @@ export const health = definePlugin({
   options,
   apply(host, settings) {
     const { hooks, logger, metrics, resource, workers } = host;
-    const breakers = gauge(metrics, 'tollgate_breaker_state', '1 while a target fails and is not asked, 0 since it answers again.', 'max', ['provider', 'model']);
+    const breakers = gauge(
+      metrics,
+      'tollgate_breaker_state',
+      '1 while a target fails and is not asked, 0 since it answers again.',
+      'max',
+      ['provider', 'model'],
+    );
     const told: PassOn = (...rest) => passOn(workers, ...rest);
     const onChange = (target: Named, change: Change): void => {
       const { provider: { name, credential }, model } = target;
       if (change !== 'closes') told(target, settings.pause, shut(settings.pause));
       if (change === 'stays open') return;
       breakers.set({ provider: name, model: model.id }, change === 'opens' ? 1 : 0);
-      logger.warn({ provider: name, credential, model: model.id }, change === 'opens' ? 'a target fails: it is not asked for the moment' : 'a target answers again');
+      const message = change === 'opens' ? 'a target fails: it is not asked for the moment' : 'a target answers again';
+      logger.warn({ provider: name, credential, model: model.id }, message);
     };
     let ward = new Ward(settings, onChange, told);
     let hearNoMore: (() => void) | undefined;

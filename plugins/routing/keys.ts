@@ -1,9 +1,9 @@
-/** Takes turns among the keys of one provider: of targets that differ in nothing else, each call begins with another. */
+/** Takes turns among the keys of one provider: of targets that only differ in the key, each call begins with another one. */
 import { z } from 'zod';
 import { definePlugin, type Target } from '../../core/index.ts';
 import { stages } from '../shared/routing/ranking.ts';
 
-/** How many targets from `start` on are the same model at the same provider. */
+/** How many targets in a row, beginning at `start`, are the same model at the same provider. */
 function runFrom(targets: readonly Target[], start: number): number {
   const first = targets[start];
   let end = start + 1;
@@ -19,14 +19,14 @@ export const keys = definePlugin({
     host.hooks.route.tap({ name: 'keys', stage: stages.keys }, (targets) => {
       if (!targets.some(({ provider }) => provider.credential !== undefined)) return targets;
       turn += 1;
-      const rotated: Target[] = [];
+      const rotated: Target[][] = [];
       for (let start = 0; start < targets.length; ) {
         const end = start + runFrom(targets, start);
         const first = start + (turn % (end - start));
-        rotated.push(...targets.slice(first, end), ...targets.slice(start, first));
+        rotated.push(targets.slice(first, end), targets.slice(start, first));
         start = end;
       }
-      return rotated;
+      return rotated.flat();
     });
   },
 });

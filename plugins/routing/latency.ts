@@ -1,4 +1,4 @@
-/** Asks the quickest first: the one with the shortest time to the first event of late. */
+/** Asks the target first whose time to the first event has been shortest recently. */
 import { z } from 'zod';
 import { definePlugin } from '../../core/index.ts';
 import { keepPaces } from '../shared/routing/pace.ts';

@@ -1,23 +1,34 @@
 /**
- * The caller's own routing: the `provider` object of a request. It adds the models to fall back to, and leaves out and
- * puts in front what the caller names; ranking by price or speed is done by the plugin of that name.
+ * The `provider` object of a request, by which callers route their own calls. This plugin adds the models to fall back
+ * to, leaves out targets, and moves those in front that the caller names. Ranking by price or speed is left to the
+ * plugin of that name.
  */
 import { z } from 'zod';
-import { askedMode, definePlugin, GatewayError, parseUsd, ratesIn, type ClientCall, type Host, type Parsed, type Preferences, type Price, type Target } from '../../core/index.ts';
+import {
+  askedMode, definePlugin, GatewayError, parseUsd, ratesIn, type ClientCall, type Host, type Parsed, type Preferences, type Price, type Target,
+} from '../../core/index.ts';
 import { noPreferences } from '../shared/provider-object.ts';
 import { askedFor, stages } from '../shared/routing/ranking.ts';
 
-/** Throws where the wishes contradict each other, or no plugin of this gateway can meet them. */
+/** Throws where two wishes contradict each other, or no plugin of this gateway can fulfil one. */
 function checkRanking(wanted: Preferences, { plugins }: Host): void {
   const { routing, sort } = wanted;
   const strategy = askedFor(wanted);
   if (strategy === undefined) return;
   const field = routing ? 'routing' : 'sort';
   if (routing && sort && askedFor({ sort }) !== routing) {
-    throw new GatewayError('invalid_request', `"provider.sort" is "${sort}", and "provider.routing" is "${routing}": send one of the two.`, { param: 'provider.sort' });
+    throw new GatewayError(
+      'invalid_request',
+      `"provider.sort" is "${sort}", and "provider.routing" is "${routing}": send one of the two.`,
+      { param: 'provider.sort' },
+    );
   }
   if (strategy === 'priority' || plugins.has(strategy)) return;
-  throw new GatewayError('unsupported_parameter', `This gateway cannot route by "${routing ?? sort}": its plugin "${strategy}" is not switched on.`, { param: `provider.${field}` });
+  throw new GatewayError(
+    'unsupported_parameter',
+    `This gateway cannot route by "${routing ?? sort}": its plugin "${strategy}" is not switched on.`,
+    { param: `provider.${field}` },
+  );
 }
 
 function inOrder(targets: readonly Target[], order: readonly string[]): Target[] {
@@ -29,17 +40,18 @@ function isWithin(rate: bigint, most: string | undefined): boolean {
   return most === undefined || rate <= parseUsd(most);
 }
 
-/** The rates a call may be charged at: it has no more tokens than bytes. */
+/** All rates that a call may be charged at. Tiers that need more tokens than the call has bytes cannot apply. */
 function ratesFor(call: ClientCall, price: Price): Pick<Price, 'input' | 'output'>[] {
   return [price, ...price.tiers.filter(({ above }) => call.size.textBytes > above), ratesIn(price, askedMode(call)) ?? price];
 }
 
 function isAffordable({ price }: Target, call: ClientCall, limit: NonNullable<Preferences['max_price']>): boolean {
   const rates = ratesFor(call, price);
-  return isWithin(price.request ?? 0n, limit.request) && rates.every(({ input, output }) => isWithin(input, limit.prompt) && isWithin(output, limit.completion));
+  if (!isWithin(price.request ?? 0n, limit.request)) return false;
+  return rates.every(({ input, output }) => isWithin(input, limit.prompt) && isWithin(output, limit.completion));
 }
 
-/** The targets that the wishes leave, those of the caller's order first. */
+/** The targets that the caller's wishes allow. Those in the caller's order come first. */
 function filtered(targets: readonly Target[], { call }: Parsed): Target[] {
   const { only, ignore, order, max_price: most } = call.preferences;
   const left = targets.filter(

@@ -1,14 +1,14 @@
 /**
- * By what a conversation is known in each of its calls: the session a client names, or how the conversation begins,
- * since every call of a stateless protocol holds all of it.
+ * Recognises a conversation in each of its calls: by the session that the client names, or else by how the conversation
+ * begins. Every call of a stateless protocol holds the whole conversation, so its beginning stays the same.
  */
 import { hash } from 'node:crypto';
 import type { Parsed } from '../../../core/index.ts';
 
 const sessionHeaders = ['x-claude-code-session-id', 'x-session-id', 'session_id', 'session-id'];
-/** Where a client's session key, or the user's first words, may begin: what stands before is the same in many conversations. */
+/** Where a session key or the user's first words may begin. The text before them is the same in many conversations. */
 const marks = ['"prompt_cache_key"', '"user"', '"contents"', '"input"'];
-/** Characters behind a mark that are looked at: there may be a picture before the words. */
+/** Characters to search after a mark: a picture may stand before the words. */
 const searched = 16_384;
 const words = /"(?:prompt_cache_key|content|text|input)"\s*:\s*"((?:[^"\\]|\\.){1,1024})/;
 

@@ -1,20 +1,20 @@
 /**
- * How one target does: a circuit that opens when too many of its last calls failed, and then lets one call through
- * from time to time to see; and a rest that the vendor asked for. What it is told comes from calls alone, nobody is
- * asked on purpose.
+ * How well one target works. Its circuit opens when too many of its last calls failed; from then on it lets one call
+ * through from time to time as a test. It also rests for as long as the vendor asks. All of this is learnt from calls:
+ * no request is sent just to check.
  */
 import { circuitBreaker, CircuitState, CountBreaker, handleWhen, type CircuitBreakerPolicy } from 'cockatiel';
 import { GatewayError, isGatewayError } from '../../../core/index.ts';
 
-/** What is told of a call that was let in, once: `undefined`, or why it failed. */
+/** Called once for each call that was let in: with `undefined` where it went well, or with its failure. */
 export type Report = (failure: GatewayError | undefined) => void;
 
 export type Change = 'opens' | 'stays open' | 'closes';
 
-/** More than two of five of the last calls, of at least five. */
+/** The circuit opens when more than two in five of the last calls failed, and there were at least five. */
 const tolerated = { threshold: 0.4, size: 20, minimumNumberOfCalls: 5 };
 
-/** The weight of the last call, and the share of calls that has to go well. */
+/** The weight of the last call in the average, and the share of calls that have to go well. */
 const newest = 0.2;
 const reliable = 0.9;
 
@@ -22,28 +22,31 @@ export class Condition {
   readonly #circuit: CircuitBreakerPolicy;
   readonly #count = new CountBreaker(tolerated);
   readonly #pause: number;
-  /** The circuit's own state, kept here since it is read for every target of every call. */
+  /** A copy of the circuit's state, which is read for every target of every call. */
   #isClosed = true;
-  /** When a circuit that is open lets the next call through. */
+  /** When the open circuit lets the next call through. */
   #probeAt = 0;
-  /** When the next call may be routed here to see, though there are others to ask. */
+  /** When the next call may be routed here as a test, although other targets could be asked. */
   #nextLook = 0;
   #rest: { readonly until: number; readonly reason: GatewayError } | undefined;
-  /** Settles with the first news of a target that nobody knew. */
+  /** Resolves with the first news of a target that had no calls so far. */
   #news: PromiseWithResolvers<void> | undefined;
-  /** Of its last calls, the share that went well, the latest counting most; undefined before there was one. */
+  /** The share of its last calls that went well, in which later calls count more; undefined before the first call. */
   #share: number | undefined;
 
-  /** How a call ended that met a closed circuit. A success is counted here, since the policy would make half a dozen promises for it. */
+  /** The report of a call that found the circuit closed. Success is counted here directly, since the policy would make half a dozen promises for it. */
   readonly #tell: Report = (failure) => {
     if (failure) this.fail(failure);
     else if (this.#isClosed) this.#count.success(CircuitState.Closed);
   };
 
-  /** `pause`: milliseconds an open circuit stays shut; `onChange` is told when it opens, when it stays open for another pause, and when it closes. */
+  /**
+   * `pause` is how many milliseconds an open circuit stays shut. `onChange` is called when it opens, when it stays open
+   * for another pause, and when it closes.
+   */
   constructor(pause: number, onChange: (change: Change) => void) {
     this.#pause = pause;
-    // A client that leaves says nothing of the target, unless its call was the one to test it.
+    // When a client leaves, that says nothing about the target. But if its call was the circuit's test, the test has to end.
     const handled = handleWhen((error) => !isGatewayError(error) || error.code !== 'client_gone' || this.#circuit.state === CircuitState.HalfOpen);
     this.#circuit = circuitBreaker(handled, { halfOpenAfter: pause, breaker: this.#count });
     this.#circuit.onBreak(() => {
@@ -58,7 +61,7 @@ export class Condition {
     });
   }
 
-  /** Whether a call should be sent here while there are others to send it to; of an open circuit, to one call in each pause. */
+  /** Whether a call should be sent here although there are other targets. If the circuit is open, this is true for one call in each pause. */
   isWell(now: number): boolean {
     if (this.#rest && now < this.#rest.until) return false;
     if (this.#isClosed) return true;
@@ -67,12 +70,12 @@ export class Condition {
     return true;
   }
 
-  /** Takes no call for so many milliseconds; whoever comes is told the reason. */
+  /** Refuses calls for so many milliseconds, with this reason. */
   rest(milliseconds: number, reason: GatewayError): void {
     this.#rest = { until: Date.now() + milliseconds, reason };
   }
 
-  /** Resolves with the first news of a target that somebody has asked and nobody knows; undefined where it is known, or nobody asked. */
+  /** Resolves with the first news of a target whose first call still runs; undefined where the target is known, or was never asked. */
   news(): Promise<void> | undefined {
     return this.#share === undefined ? this.#news?.promise : undefined;
   }
@@ -82,7 +85,7 @@ export class Condition {
     return this.#share !== undefined && this.#share >= reliable;
   }
 
-  /** Passed `undefined` where the client of the first call has left: another call has to find out. */
+  /** Records how a call went. `undefined` means that its client left first, so that another call has to find out. */
   heard(well: boolean | undefined): void {
     if (well !== undefined) this.#share = this.#share === undefined ? Number(well) : this.#share * (1 - newest) + Number(well) * newest;
     if (well) this.#rest = undefined;
@@ -90,14 +93,17 @@ export class Condition {
     this.#news = undefined;
   }
 
-  /** Throws where the target rests or its circuit is open. */
+  /** Throws where the target rests, or its circuit is open. */
   check(): void {
     const now = Date.now();
     if (this.#rest && now < this.#rest.until) throw resting(this.#rest.reason, this.#rest.until - now);
     if (!this.#takesCalls(now)) throw shut(this.#probeAt - now);
   }
 
-  /** Lets a call in; the answer is a function to be told how it went. Undefined where the call does not count: the circuit is open, and another call is testing it. */
+  /**
+   * Lets a call in and returns the function that reports how it went. Undefined where the call does not count: the
+   * circuit is open, and another call is testing it.
+   */
   enter(): Report | undefined {
     if (this.#share === undefined) this.#news ??= Promise.withResolvers();
     if (this.#isClosed) return this.#tell;
@@ -108,12 +114,12 @@ export class Condition {
       report = (failure) => (failure ? outcome.reject(failure) : outcome.resolve());
       return outcome.promise;
     };
-    // A circuit that lets a call in runs it before `execute` returns.
+    // If the circuit lets the call in, `execute` runs it before it returns.
     void this.#circuit.execute(call).catch(() => undefined);
     return report;
   }
 
-  /** Tells of a call that was cut after it had gone well so far. */
+  /** Records the failure of a call that had gone well so far and was then cut. */
   fail(failure: GatewayError): void {
     void this.#circuit.execute(() => Promise.reject(failure)).catch(() => undefined);
   }

@@ -1,12 +1,12 @@
 /**
- * How often calls may be sent again to targets that do not do well: of all calls, a share. Without it a vendor that is
- * down is asked twice by everyone.
+ * How often calls may be sent again to targets that fail: up to a share of all calls. Without a limit every client would
+ * ask a vendor that is down twice.
  */
 const window = 10_000;
 
 export class RetryBudget {
   readonly #share: number;
-  /** How many are let through in a window however few calls there are. */
+  /** The number allowed in a window even if there are few calls. */
   readonly #least: number;
   #since = 0;
   #firsts = 0;

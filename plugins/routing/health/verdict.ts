@@ -1,15 +1,15 @@
-/** What the end of an attempt says of the target it went to. */
+/** What the end of an attempt says about its target. */
 import type { Attempt, ErrorCode } from '../../../core/index.ts';
 
 export type Verdict =
-  /** It works: it answered, or refused for reasons of the caller's. */
+  /** It works: it answered, or refused the call because of what the caller sent. */
   | 'well'
   | 'fault'
   /** It takes no more calls with this key for a while. */
   | 'full'
   /** It does not take this key, or does not serve this model. */
   | 'barred'
-  /** The client left before there was anything to see. */
+  /** The client left before the target showed anything. */
   | 'unknown';
 
 const faults: ReadonlySet<ErrorCode> = new Set(['upstream_failed', 'upstream_overloaded', 'timeout']);
@@ -21,6 +21,6 @@ export function verdictOf({ error, status }: Attempt): Verdict {
   if (error.code === 'rate_limited') return 'full';
   if (error.code === 'model_not_found') return 'barred';
   if (!faults.has(error.code)) return 'well';
-  // A 429 that is not about a rate is about credit; a wrong key is told by some as a 400.
+  // A 429 without a rate limit is about missing credit, and some vendors answer 400 to a wrong key.
   return status !== undefined && (aboutKey.has(status) || status === 400) ? 'barred' : 'fault';
 }
