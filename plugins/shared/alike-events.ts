@@ -1,24 +1,24 @@
 /**
- * The events of a stream are alike but for the piece of text each brings. Once one was read that did nothing but add its
- * text to a block, those that hold the same around theirs are known without being parsed: to parse them costs more than
- * everything else that is done with them.
+ * The events of a stream often differ only in the piece of text that each brings. Once one was decoded that only added
+ * its text to a block, others with the same JSON around their text need not be parsed. Parsing them would cost more than
+ * everything else done with them.
  */
 import { detached, type CanonicalEvent, type EventDecoder, type WireEvent } from '../../core/index.ts';
 
 type Delta = Extract<CanonicalEvent, { type: 'block-delta' }>;
 
-/** What JSON text cannot hold as it is: a backslash begins an escape, and line ends and tabs have to be escaped. */
+/** Characters that JSON text never holds as they are: a backslash begins an escape, and line ends and tabs have to be escaped. */
 const escaped = /[\\\p{Cc}]/u;
 
-/** OpenAI's padding, which is as long as the text is not: it stands last, and differs. */
+/** OpenAI's padding, whose length hides that of the text. It stands last and differs in each event. */
 const padding = /(?<="obfuscation":")[^"\\]*"\}$/;
 
-/** A decoder of which only what is unlike the event before is asked. Blocks of text have to mean nothing to it once they are open. */
+/** Wraps a decoder and asks it only about events that differ from the one before. Deltas of an open block must not change the decoder's state. */
 export class AlikeEvents implements EventDecoder {
   readonly #decoder: EventDecoder;
-  /** The block of text that was begun last. */
+  /** The block of text that began last. */
   #block: number | undefined;
-  /** An event that added text to it and nothing else: its name, what it came to, and what stood around the text. */
+  /** The last event that only added text to that block: its name, its delta, and the JSON around the text. */
   #known: { readonly name: string | undefined; readonly delta: Delta; readonly before: string; readonly after: string; readonly padded: boolean } | undefined;
 
   constructor(decoder: EventDecoder) {
@@ -39,7 +39,7 @@ export class AlikeEvents implements EventDecoder {
 
   #textIn({ event, data }: WireEvent): string | undefined {
     const known = this.#known;
-    // By slices: V8 compares these by words, and what `startsWith` is passed by characters.
+    // Slices are compared, since V8 compares them by words; `startsWith` compares character by character.
     if (!known || event !== known.name || data.slice(0, known.before.length) !== known.before) return undefined;
     const from = known.before.length;
     const to = data.indexOf('"', from);
@@ -60,7 +60,7 @@ export class AlikeEvents implements EventDecoder {
     }
     const written = `"${delta.text}"`;
     const at = data.indexOf(written);
-    // The same words may stand elsewhere in the event, or be written otherwise in it: then it says nothing of the others.
+    // If the text also stands elsewhere in the event, or is escaped there, the parts around it are not certain.
     if (at < 0 || at !== data.lastIndexOf(written)) return;
     const behind = data.slice(at + written.length - 1);
     const after = behind.replace(padding, '');

@@ -1,10 +1,10 @@
 /**
- * Ids of tool calls as most wires want them: each once in a conversation. Some vendors number the calls of every
- * reply anew (`call_0`), and most others refuse an id that was there before, or give its result to the wrong call.
+ * Makes the ids of tool calls unique in a conversation, as most vendors want them. Some vendors number the calls of
+ * every reply anew (`call_0`), and most others refuse an id that was used before, or give its result to the wrong call.
  */
 import type { Block, Turn } from '../../core/index.ts';
 
-/** The new ids of the calls of one step that had the same id, as far as they are not answered. */
+/** New ids for the calls of one step that had the same id, and that have no result yet. */
 interface Waiting {
   readonly step: number;
   readonly ids: string[];
@@ -23,10 +23,10 @@ function areDistinct(turns: readonly Turn[]): boolean {
   return ids.size === calls;
 }
 
-/** Ids like given ones that are not taken: they stay the same however the conversation goes on. */
+/** Makes new ids from given ones. They stay the same however the conversation goes on. */
 class FreshIds {
   readonly #taken = new Set<string>();
-  /** What each id was last numbered with: counting from two each time would take quadratic time. */
+  /** The last number used for each id. Counting from two each time would take quadratic time. */
   readonly #times = new Map<string, number>();
 
   of(id: string): string {
@@ -39,7 +39,10 @@ class FreshIds {
   }
 }
 
-/** The turns, with a new id for each call whose id was used before. Results with such an id answer the calls of the latest step that used it, in their order. */
+/**
+ * The turns, with a new id for each call whose id was used before. Results with such an id answer the calls of the
+ * latest step that used it, in their order.
+ */
 export function withDistinctCallIds(turns: readonly Turn[]): readonly Turn[] {
   if (areDistinct(turns)) return turns;
   const fresh = new FreshIds();

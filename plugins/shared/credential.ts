@@ -1,23 +1,23 @@
 /**
- * What every credential scheme does: it looks for a secret in the heads of calls of its families, and asks whoever
- * knows keys, in order. A secret that nobody knows is refused here, so that it is never tried again as something else.
+ * What all credential schemes share: each looks for a secret in the heads of its families' calls, and asks the keyrings
+ * in order. An unknown secret is refused here, so that no other scheme tries it again.
  */
 import { z } from 'zod';
 import { GatewayError, type Credential, type Host, type Principal, type Received, type TapPlace } from '../../core/index.ts';
 
-/** The protocols, and plugins with routes, that take a credential. */
+/** Names of protocols, and of plugins with routes, that accept a credential. */
 export const familiesSchema = z.array(z.string()).min(1).optional();
 
 interface Scheme extends TapPlace, Pick<Credential, 'openapi'> {
   /** The families that the operator named. */
   readonly named: z.output<typeof familiesSchema>;
-  /** Those that take it where none was named, be they there or not; all where absent. */
+  /** The families that accept it where the operator named none, whether or not they are installed; all families where absent. */
   readonly usual?: readonly string[];
-  /** The secret a call shows; undefined or empty: none of this scheme. */
+  /** The secret that a call shows; undefined or empty where it shows none of this scheme. */
   secretIn(received: Received): string | undefined;
 }
 
-/** Lets in whoever shows a secret by this scheme. */
+/** Authenticates callers who show a secret by this scheme. */
 export function takeCredential(host: Host, { named, usual, openapi, secretIn, ...place }: Scheme): void {
   const families = named ?? usual;
   host.credentials.add({ name: place.name, families, openapi });
@@ -28,7 +28,7 @@ export function takeCredential(host: Host, { named, usual, openapi, secretIn, ..
   });
 }
 
-/** A family that is not there would keep everybody out, in silence. */
+/** Throws where a family does not exist: because of a typing error nobody could get in, and nothing would say why. */
 function checkFamilies({ protocols, routes, familyOf }: Host, named: readonly string[]): void {
   const guarded = [...routes.all()].filter(({ access }) => access !== 'public');
   const there = new Set([...[...protocols.all()].map(({ name }) => name), ...guarded.map(familyOf)]);
@@ -36,7 +36,7 @@ function checkFamilies({ protocols, routes, familyOf }: Host, named: readonly st
   if (unknown !== undefined) throw new Error(`option "families": there is no "${unknown}"; there are: ${[...there].join(', ') || 'none'}`);
 }
 
-/** Whose secret it is. Throws `invalid_api_key`, never naming the secret, where no keyring knows it. */
+/** The owner of the secret. Throws `invalid_api_key` where no keyring knows it; the error does not contain the secret. */
 async function principalOf({ keyrings }: Host, secret: string): Promise<Principal> {
   for (const keyring of keyrings.all()) {
     const principal = await keyring.verify(secret);

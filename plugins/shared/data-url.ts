@@ -1,6 +1,6 @@
 /**
- * URLs that hold their data themselves. They are taken apart without looking at the data, which may be many
- * megabytes; one written in an unusual way (parameters, upper case) keeps its own beginning.
+ * URLs that contain their data. They are taken apart without reading the data, which may be many megabytes. A URL
+ * written in an unusual way (parameters, upper case) keeps its own beginning.
  */
 
 const longestPrefix = 256;
@@ -10,7 +10,7 @@ export interface DataUrl {
   readonly data: string;
   /** Lower case; empty where the URL names none. */
   readonly mediaType: string;
-  /** Everything before the data, where it is not what `dataUrl` would write. */
+  /** Everything before the data, where `dataUrl` would write it differently. */
   readonly prefix: string | undefined;
 }
 
@@ -33,24 +33,24 @@ export function dataUrl(data: string, mediaType: string | undefined, prefix?: st
   return (prefix ?? usualPrefix(mediaType || 'application/octet-stream')) + data;
 }
 
-/** A file's data comes as a data URL, as an address, or as bare base64. */
+/** Whether a file's data is an address. It can also be a data URL or bare base64. */
 export function isUrl(text: string): boolean {
   return /^(data|https?):/i.test(text.slice(0, 6));
 }
 
 const pdfBeginning = 'JVBERi';
 
-/** What base64 is that nobody says anything of, as far as its beginning tells. */
+/** The type of base64 that came without one, as far as its beginning shows. */
 export function documentType(data: string): string | undefined {
   return data.startsWith(pdfBeginning) ? 'application/pdf' : undefined;
 }
 
-/** Whether a document of this kind is text, which every wire can say. */
+/** Whether a document of this type is text, which every protocol can carry. */
 export function isTextual(mediaType: string | undefined): boolean {
   return mediaType !== undefined && (mediaType.startsWith('text/') || mediaType === 'application/json');
 }
 
-/** Characters of base64 a text holds, as a data URL or bare. */
+/** How many characters of base64 a text holds, as a data URL or bare. */
 export function base64Length(text: string): number {
   return isUrl(text) ? (readDataUrl(text)?.data.length ?? 0) : text.length;
 }

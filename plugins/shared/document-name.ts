@@ -17,7 +17,7 @@ const endings: ReadonlyMap<string, string> = new Map([
   ['application/xml', 'xml'],
 ]);
 
-/** By what the document is said to be, else by how its data begins; of one that nobody says anything of, no ending. */
+/** The ending follows the stated type, or else the beginning of the data; a document of unknown type gets none. */
 export function documentName(mediaType: string | undefined, data: string): string {
   const ending = endings.get(mediaType?.toLowerCase() ?? documentType(data) ?? '');
   return ending === undefined ? 'document' : `document.${ending}`;

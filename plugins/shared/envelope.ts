@@ -1,17 +1,17 @@
 /**
- * Sealed state of one vendor in the opaque slot of another's protocol: the envelope names whose it is and what it
- * is, and opens to the very bytes that went in. It is plain base64 throughout, since generate-content takes
- * nothing else in its slot, and starts alike, so that a body which holds one is known by a search.
+ * Sealed state of one vendor in the opaque slot of another's protocol. The envelope says whose it is and of what kind,
+ * and opens to the same bytes that went in. It is plain base64, since generate-content takes nothing else in its slot.
+ * All envelopes begin alike, so that a search finds bodies that hold one.
  */
 import type { Opaque } from '../../core/index.ts';
 
-/** Twelve bytes, so that their base64 stands apart from what follows. */
+/** Twelve bytes, whose base64 does not depend on what follows them. */
 const magic = 'tollgate-v1\n';
 
 /** How every envelope begins. */
 export const envelopeMark = Buffer.from(magic).toString('base64');
 
-/** The mark without its first letter, which is frequent in any text: a search goes by the first letter it is given. */
+/** The mark without its first letter. A search begins with the first letter, and that one is frequent in any text. */
 const seldom = envelopeMark.slice(1);
 
 /** Whether a text may hold an envelope. */
@@ -19,16 +19,16 @@ export function holdsEnvelope(text: string): boolean {
   return text.includes(seldom);
 }
 
-/** Between the kind of a state and its owner; no kind contains it, and an owner may. */
+/** Stands between the kind of a state and its owner. No kind contains it, but an owner may. */
 const ownerMark = ' of ';
 
-/** Puts sealed state into an envelope, and with it what the state belongs to, where that is not the block it stands in. */
+/** Puts sealed state into an envelope. `owner` is what the state belongs to, where that is not the block in which it stands. */
 export function seal({ vendor, kind, value }: Opaque, owner?: string): string {
   const label = owner === undefined ? kind : kind + ownerMark + owner;
   return Buffer.from(magic + JSON.stringify([vendor, label, value])).toString('base64');
 }
 
-/** The state an envelope holds; undefined for what is no envelope, or no longer whole. */
+/** The state in an envelope; undefined where the text is no envelope, or no longer whole. */
 export function unseal(text: string): Opaque | undefined {
   if (!text.startsWith(envelopeMark)) return undefined;
   try {
@@ -41,7 +41,7 @@ export function unseal(text: string): Opaque | undefined {
   }
 }
 
-/** An envelope's state, and apart from it the owner it was sealed with. */
+/** The state in an envelope, and the owner that it was sealed with. */
 export function unsealOwned(text: string): { readonly opaque: Opaque; readonly owner: string | undefined } | undefined {
   const opaque = unseal(text);
   if (!opaque) return undefined;

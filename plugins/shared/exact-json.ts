@@ -1,22 +1,22 @@
 /**
- * Arguments of tools are text in some protocols and objects in others. They cross without harm to their numbers: one
- * that a double does not write back alike (`1.0`, twenty digits) keeps its own digits.
+ * Arguments of tools are text in some protocols and objects in others. Their numbers keep their own digits on the way,
+ * even if a double would write them differently (`1.0`, twenty digits).
  */
 import { isObject } from './vendor-bag.ts';
 
 declare global {
   interface JSON {
-    /** What `JSON.stringify` writes as it is: the way to send a number that no double holds. */
+    /** What `JSON.stringify` writes as it is. It is the only way to send a number that no double holds. */
     rawJSON(text: string): unknown;
   }
 }
 
-/** A number that may be written otherwise than a double is: with a point, an exponent or many digits, or minus zero. */
+/** Matches numbers that a double may write differently: with a point, an exponent or many digits, or minus zero. */
 const unusual = /(?:^|[:,[])\s*(?:-0|-?\d+[.eE]|-?\d{16})/;
 
-/** The value of a JSON text, to be written again by `JSON.stringify` with every digit it had. Throws where it is none. */
+/** Parses JSON so that `JSON.stringify` writes every number with the digits it had. Throws where the text is not JSON. */
 export function parseExactly(text: string): unknown {
-  // To be shown each value takes several times as long as parsing.
+  // A reviver, which sees each value, takes several times as long as plain parsing.
   if (isUsual(text)) return JSON.parse(text);
   return JSON.parse(text, (_key: string, value: unknown, context?: { source?: string }) => {
     const source = context?.source;
@@ -24,7 +24,7 @@ export function parseExactly(text: string): unknown {
   });
 }
 
-/** Whether there is a number in a value: where there is none, no digit can have been lost. */
+/** Whether a value holds a number anywhere: where it does not, no digit can have been lost. */
 export function holdsNumber(value: unknown): boolean {
   if (Array.isArray(value)) return value.some(holdsNumber);
   if (!isObject(value)) return typeof value === 'number';
@@ -37,7 +37,7 @@ export function isUsual(text: string): boolean {
   return !unusual.test(text);
 }
 
-/** The text of arguments as an object; undefined where it is none. A call without arguments has an empty one. */
+/** Parses arguments into an object; undefined where the text is none. Empty text stands for no arguments. */
 export function argumentsObject(text: string): Record<string, unknown> | undefined {
   if (text.trim() === '') return {};
   try {

@@ -4,12 +4,12 @@ import type { Lose } from './losses.ts';
 
 interface Fitting {
   readonly own: boolean;
-  /** The least the wire takes. */
+  /** The least that the wire takes. */
   readonly least?: number;
   readonly lose: Lose;
 }
 
-/** The limit, or the nearest that is taken; a client of the vendor's own protocol is left to hear that itself. */
+/** The limit, or the nearest one that the model takes. A client of the vendor's own protocol gets the vendor's own error instead. */
 export function fitLimit(limit: number | undefined, { outputLimit }: Model, { own, least = 1, lose }: Fitting): number | undefined {
   if (limit === undefined || own || (limit >= least && limit <= outputLimit)) return limit;
   const sent = limit < least ? least : outputLimit;

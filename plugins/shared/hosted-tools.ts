@@ -1,19 +1,19 @@
 /**
- * Tools that a vendor runs itself. Two kinds are alike enough at several of them to be asked of another: a search of the
- * web, and a place to run code. What the model at hand has no counterpart of is told as lost; where the caller asked for
- * nothing else (Google's grounding, code to be run), an answer without it would be worthless, and the call is refused.
+ * Tools that a vendor runs itself. Two kinds exist at several vendors, so that one can replace another's: a web search,
+ * and a place to run code. A tool without a counterpart at the model's vendor is told as lost. Where the caller mainly
+ * wanted that tool (Google's grounding, running code), an answer without it would be worthless, and the call is refused.
  */
 import type { CanonicalRequest, Model, Tool } from '../../core/index.ts';
 import type { Lose } from './losses.ts';
 import { refusePart } from './refuse-part.ts';
 import { isObject } from './vendor-bag.ts';
 
-/** What the output of code that a vendor ran is called, in a block right behind the code. */
+/** The name of a block with the output of code that a vendor ran; it follows the code. */
 export const codeResult = 'code_result';
 
 export type HostedTool = Extract<Tool, { type: 'hosted' }>;
 
-/** Whether what a tool is charged apart from tokens is known. */
+/** Whether the fee of a tool, which is charged apart from tokens, is known. */
 export function isPriced({ free, price }: Pick<Model, 'free' | 'price'>, kind: HostedTool['kind']): boolean {
   return kind !== 'web-search' || free === true || price?.webSearch !== undefined;
 }
@@ -26,7 +26,7 @@ export function hosts(model: Model, kind: HostedTool['kind']): boolean {
   return capabilities.hosted.some((each) => each === kind);
 }
 
-/** What an answer is to be grounded in, by Google's names; OpenAI's search of files is of those it keeps. */
+/** What an answer may be grounded in, by Google's names. OpenAI's counterpart is its search of files that it keeps. */
 const groundings = ['urlContext', 'googleMaps', 'fileSearch', 'retrieval'] as const;
 
 /** Whether an answer without the tool would be worthless. */
@@ -56,13 +56,13 @@ export function withoutForbidden({ tools = [], toolChoice }: CanonicalRequest): 
   return tools.map((tool) => (tool.type === 'hosted' && toolChoice?.mode === 'none' ? undefined : tool));
 }
 
-/** A tool the model has no counterpart of, or none at a known price. Throws where nothing makes up for it. */
+/** Tells as lost a tool that the model has no counterpart of, or none at a known price. Throws where an answer without it is worthless. */
 export function loseHosted(tool: HostedTool, path: string, lose: Lose, reason = `${tool.protocol} has a tool of its own here`): void {
   if (isIndispensable(tool)) refusePart(tool, path, 'This model is reached by a protocol or vendor that has no such tool.');
   lose(path, reason, 'vendor');
 }
 
-/** Throws where code is to run in a place, or on files, that another vendor keeps. */
+/** Throws where code should run in a container, or on files, that another vendor keeps. */
 export function checkContainer(tool: HostedTool, path: string): void {
   const container = isObject(tool.value) ? tool.value['container'] : undefined;
   const files: unknown = isObject(container) ? container['file_ids'] : undefined;

@@ -1,19 +1,19 @@
 /**
- * OpenAI refuses to be asked for JSON where no message says so in words, and keeps to a schema only where that is an
- * object's: a list, or a choice of words, can be asked for in words alone.
+ * OpenAI refuses to be asked for JSON unless a message contains that word, and it only keeps to a schema whose root is
+ * an object. A list, or a choice of words, can only be asked for in the text of a message.
  */
 import type { CanonicalRequest } from '../../core/index.ts';
 import type { Lose } from './losses.ts';
 import { isObject, type Fields } from './vendor-bag.ts';
 
-/** Whether a reply can be held to a format. */
+/** Whether the vendor can be made to keep to a format. */
 export function isKept({ format }: CanonicalRequest, own: boolean): boolean {
   if (own || format?.type !== 'schema' || !isObject(format.schema)) return true;
   const { type = 'object' } = format.schema;
   return type === 'object';
 }
 
-/** The message to put before all others of a request that another protocol read: none where the word is there. */
+/** A message to put before all others where another protocol's client asks for JSON. There is none where the word is already there. */
 export function jsonMessage(request: CanonicalRequest, { own, lose }: { readonly own: boolean; readonly lose: Lose }): Fields[] {
   const { format, turns } = request;
   if (format?.type === 'schema' && !isKept(request, own)) {

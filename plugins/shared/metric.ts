@@ -1,6 +1,6 @@
 /**
- * Metrics that are there or are made: a reload applies plugins again, and what was counted so far must go on
- * counting.
+ * Gets a metric, or makes it where it does not exist yet. A reload applies the plugins again, and counters must go on
+ * from where they were.
  */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
@@ -9,13 +9,25 @@ export function counter<Label extends string = never>(registry: Registry, name: 
   return existing instanceof Counter ? existing : new Counter({ name, help, labelNames, registers: [registry] });
 }
 
-export function histogram<Label extends string = never>(registry: Registry, name: string, help: string, buckets: number[], labelNames: Label[] = []): Histogram<Label> {
+export function histogram<Label extends string = never>(
+  registry: Registry,
+  name: string,
+  help: string,
+  buckets: number[],
+  labelNames: Label[] = [],
+): Histogram<Label> {
   const existing = registry.getSingleMetric(name);
   return existing instanceof Histogram ? existing : new Histogram({ name, help, labelNames, buckets, registers: [registry] });
 }
 
-/** `together`: what is told of several workers, each of which knows its own part, or all of them the same. */
-export function gauge<Label extends string = never>(registry: Registry, name: string, help: string, together: 'sum' | 'max' | 'min' = 'sum', labelNames: Label[] = []): Gauge<Label> {
+/** `together` says how the values of several workers are combined: added, where each knows its own part, or otherwise the largest or smallest. */
+export function gauge<Label extends string = never>(
+  registry: Registry,
+  name: string,
+  help: string,
+  together: 'sum' | 'max' | 'min' = 'sum',
+  labelNames: Label[] = [],
+): Gauge<Label> {
   const existing = registry.getSingleMetric(name);
   return existing instanceof Gauge ? existing : new Gauge({ name, help, labelNames, aggregator: together, registers: [registry] });
 }

@@ -1,6 +1,6 @@
 /**
- * What the listings of all families say of a model, and how a listing is sent: rendered once for each state of the
- * catalogue, kept as text, and not sent again to a client that has it.
+ * What the listings of all families say about a model, and how a listing is sent. It is rendered once for each state of
+ * the catalogue and kept as text, and a client that already has it gets no second copy.
  */
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -20,7 +20,7 @@ export function pricesOf(rates: readonly (readonly [name: string, rate: Nano | u
   return Object.fromEntries(rates.flatMap(([name, rate]) => (rate === undefined ? [] : [[name, usdPerToken(rate)]])));
 }
 
-/** What is charged apart from tokens, each time. */
+/** Fees that are charged apart from tokens, each time. */
 export function feesOf(price: Price | undefined): Record<string, string> {
   const fees = [['request', price?.request], ['image', price?.image], ['web_search', price?.webSearch]] as const;
   return Object.fromEntries(fees.flatMap(([name, fee]) => (fee === undefined ? [] : [[name, formatUsd(fee)]])));
@@ -38,7 +38,7 @@ export function topProviderOf({ contextLength, outputLimit, moderated }: Model):
   return { context_length: contextLength, max_completion_tokens: outputLimit, is_moderated: moderated };
 }
 
-/** The model of this id, or all that are of this owner. Throws where there are none among those listed. */
+/** The model with this id, or all models of this owner. Throws where none of those listed fits. */
 export function modelsNamed(catalog: Catalog, listed: readonly Model[], name: string): Model | readonly Model[] {
   const [offer] = catalog.find(name);
   if (offer && listed.some(({ id }) => id === offer.model.id)) return offer.model;
@@ -56,7 +56,7 @@ interface Rendered {
 const mostRendered = 1000;
 const longText = 16_384;
 
-/** Whether the client says it has this very text: `if-none-match` holds tags, weak or strong, or a star for any. */
+/** Whether the client already has this text: `if-none-match` holds tags, weak or strong, or a star for any. */
 function hasIt(told: string | string[] | undefined, tag: string): boolean {
   if (told === undefined) return false;
   const tags = String(told).split(',').map((part) => part.trim().replace(/^W\//, ''));
@@ -72,7 +72,7 @@ export class Listings {
     this.#catalog = catalog;
   }
 
-  /** Passed a name for the listing and what makes it; where that throws, nothing is kept. */
+  /** A listing by its name, made with `render` where it is not kept yet. If `render` throws, nothing is kept. */
   reply(name: string, headers: RouteRequest['headers'], render: () => unknown): RouteReply {
     const { version } = this.#catalog;
     if (version !== this.#version) this.#rendered.clear();
@@ -83,7 +83,7 @@ export class Listings {
 
   #render(name: string, value: unknown): Rendered {
     const text = JSON.stringify(value);
-    // A long listing is not to be encoded each time; a short one goes out quicker together with its head, as text.
+    // A long listing is encoded only once. A short one stays text, since it goes out quicker in one piece with its head.
     const body = text.length > longText ? Buffer.from(text) : text;
     const tag = `"${createHash('sha256').update(text).digest('base64url')}"`;
     const rendered = {

@@ -1,15 +1,15 @@
 /**
- * How callers ask a vendor to be served otherwise than usual, and how it tells that it did: OpenAI and Google by a tier,
- * Anthropic by a speed and a place. One that had no room for it says so, and charges what it always does.
+ * How callers ask a vendor for unusual service, and how its reply says that they got it: OpenAI and Google use a tier,
+ * Anthropic a speed and a region. A vendor that had no room for it says so, and charges the usual price.
  */
 import { ratesIn, usualMode, type ClientCall, type Mode, type Model, type Usage } from '../../core/index.ts';
 
-/** Words for what costs what a price says, or less; any other is a way of its own to be served. */
+/** Words for service at the usual price or less. Any other word is a mode of its own. */
 const usual: ReadonlySet<string> = new Set([
   'auto', 'default', 'standard', 'standard_only', 'unspecified', 'flex', 'scale', 'batch', 'on_demand', 'deferred', 'global', 'not_available', '',
 ]);
 
-/** What a price calls the same thing under several words. */
+/** The name that prices use for a mode, where vendors have several words for it. */
 const names: ReadonlyMap<string, string> = new Map([['priority', 'fast']]);
 
 function modeOf(word: unknown): string | undefined {
@@ -18,7 +18,7 @@ function modeOf(word: unknown): string | undefined {
   return usual.has(lower) ? undefined : (names.get(lower) ?? lower);
 }
 
-/** Passed the fields that can ask for it, with what they say, the way that is named first in a price first. */
+/** The modes that a call asks for. `fields` are the fields that can ask, with what they say, in the order of the names in a price. */
 export function askedModes(fields: Readonly<Record<string, unknown>>): Mode[] {
   return Object.entries(fields).flatMap(([field, word]) => {
     const name = modeOf(word);
@@ -26,7 +26,10 @@ export function askedModes(fields: Readonly<Record<string, unknown>>): Mode[] {
   });
 }
 
-/** How a call was served, by what the vendor's reply says in the fields that ask for it; empty where it says nothing, and where nothing special was asked for or given. */
+/**
+ * How a call was served, by what the vendor's reply says in the fields that ask for it; empty where it says nothing,
+ * and where nothing special was asked for or given.
+ */
 export function servedMode(words: Readonly<Record<string, unknown>>, { modes = [] }: ClientCall): Pick<Usage, 'mode'> {
   const fields = Object.entries(words);
   if (!fields.some(([, word]) => typeof word === 'string')) return {};

@@ -1,4 +1,4 @@
-/** Only the wire of responses puts tools into namespaces: elsewhere they are offered by their names alone. */
+/** Only the responses protocol puts tools into namespaces. Elsewhere they are offered by their names alone. */
 import type { Tool } from '../../core/index.ts';
 import type { Lose } from './losses.ts';
 
@@ -6,10 +6,12 @@ function namespaceOf(tool: Tool | undefined): string | undefined {
   return tool === undefined || tool.type === 'hosted' ? undefined : tool.namespace;
 }
 
-/** Tells as lost what each namespace is called, once for all tools in it. */
+/** Tells the name of each namespace as lost, once for all of its tools. */
 export function loseNamespaces(tools: readonly Tool[], protocol: string, lose: Lose): void {
   for (const [index, tool] of tools.entries()) {
     const namespace = namespaceOf(tool);
-    if (namespace !== undefined && namespace !== namespaceOf(tools[index - 1])) lose(`tools[${index}].namespace.name`, `${protocol} has no namespaces for tools`);
+    if (namespace !== undefined && namespace !== namespaceOf(tools[index - 1])) {
+      lose(`tools[${index}].namespace.name`, `${protocol} has no namespaces for tools`);
+    }
   }
 }

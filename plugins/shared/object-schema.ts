@@ -1,11 +1,11 @@
 /**
- * What vendors want of the schema of a tool's arguments beyond its being one: that its root is plainly an object's,
- * neither a reference nor a choice, and that a strict one leaves nothing open.
+ * What vendors want from the schema of a tool's arguments: its root has to be an object's, neither a reference nor a
+ * choice, and a strict schema must leave nothing open.
  */
 import type { Lose } from './losses.ts';
 import { isObject, type Fields } from './vendor-bag.ts';
 
-/** A step of a JSON pointer; as it stands where it is not written as an address would be. */
+/** A step of a JSON pointer, decoded. One that is not validly encoded stays as it is. */
 function nameOf(step: string): string {
   try {
     return decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~');
@@ -14,7 +14,7 @@ function nameOf(step: string): string {
   }
 }
 
-/** What a reference within a schema leads to; undefined where it leads nowhere, or out of the schema. */
+/** What a reference within a schema points to; undefined where it points nowhere, or out of the schema. */
 export function schemaAt(root: Fields, reference: string): unknown {
   if (reference !== '#' && !reference.startsWith('#/')) return undefined;
   const steps = reference.slice(2).split('/').filter(Boolean);
@@ -41,11 +41,12 @@ export class Lengths {
 
 const choices = ['anyOf', 'oneOf', 'allOf'] as const;
 const deepestChoice = 16;
-/** How many references of a schema are followed, and to how often its own text: choices that lead back to themselves would multiply at every step. */
+/** How many references of a schema are followed. Choices that refer back to themselves would multiply at every step. */
 const mostReferences = 256;
+/** What references are followed to is no more text than this many times the schema's own. */
 const mostTimes = 4;
 
-/** The whole schema that references lead into, and how many more of them are followed, to how much more text. */
+/** The whole schema, into which references point; how many more of them may be followed, and to how much more text. */
 interface Root {
   readonly schema: Fields;
   readonly lengths: Lengths;
@@ -57,7 +58,7 @@ function isPlainObject(schema: Fields): boolean {
   return schema['type'] === 'object' && schema['$ref'] === undefined && choices.every((word) => schema[word] === undefined);
 }
 
-/** A schema with what its own reference leads to in its place. */
+/** A schema, with its own reference replaced by what that points to. */
 function resolved(schema: unknown, root: Root): Fields {
   if (!isObject(schema)) return {};
   const { $ref: reference, ...rest } = schema;
@@ -81,7 +82,7 @@ function isInAll(name: string, members: readonly Members[]): boolean {
   return members.every(({ required }) => required.has(name));
 }
 
-/** What an object of the schema can have, and what it has in any case, choices included: of equal names the first counts. */
+/** The members that an object of this schema can have, and those it must have, with those of its choices. Where a name comes twice the first counts. */
 function membersOf(schema: Fields, root: Root, left = deepestChoice): Members {
   const properties = new Map(Object.entries(isObject(schema['properties']) ? schema['properties'] : {}));
   const required = new Set(namesIn(schema['required']));
@@ -91,13 +92,15 @@ function membersOf(schema: Fields, root: Root, left = deepestChoice): Members {
     for (const [name, value] of members.flatMap((branch) => [...branch.properties])) {
       if (!properties.has(name)) properties.set(name, value);
     }
-    const shared = word === 'allOf' ? members.flatMap((branch) => [...branch.required]) : [...members[0]?.required ?? []].filter((name) => isInAll(name, members));
+    const shared = word === 'allOf'
+      ? members.flatMap((branch) => [...branch.required])
+      : [...members[0]?.required ?? []].filter((name) => isInAll(name, members));
     for (const name of shared) required.add(name);
   }
   return { properties, required };
 }
 
-/** A schema whose root is plainly an object's. Passed what to do with a reason why some of it is lost. */
+/** The schema, with a root that is plainly an object's. `lose` is called with the reason where something is lost. */
 export function objectSchema(schema: unknown, lose: (reason: string) => void): Fields {
   if (!isObject(schema)) return { type: 'object', properties: {} };
   if (isPlainObject(schema)) return schema;
@@ -109,12 +112,12 @@ export function objectSchema(schema: unknown, lose: (reason: string) => void): F
   if (choice === undefined) return { properties: {}, ...whole, type: 'object' };
   lose('the choices at its root are sent as one object');
   const { properties, required } = membersOf({ ...whole, anyOf, oneOf, allOf }, root);
-  // What closes the object closed it to the members of every branch.
+  // If the root was closed, it refused the members of every branch. Those stand beside its own now, so it is left open.
   const { additionalProperties: _, ...open } = whole;
   return { ...open, type: 'object', properties: Object.fromEntries(properties), ...(required.size > 0 ? { required: [...required] } : {}) };
 }
 
-/** Whether a tool is to be called strictly, as far as OpenAI takes its schema for that: other vendors' strict tools have optional members. */
+/** Whether a tool is offered as strict. Strict tools of other vendors may have optional members, which OpenAI refuses. */
 export function fitStrict({ strict }: { readonly strict?: boolean | null | undefined }, parameters: unknown, path: string, lose: Lose): boolean | undefined {
   if (!strict || isStrict(parameters)) return strict ?? undefined;
   lose(`${path}.strict`, 'only goes with a schema that is closed and in which every member is required', 'model');

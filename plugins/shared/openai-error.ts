@@ -1,7 +1,7 @@
 /**
- * The error body that chat-completions, responses and images share, in both directions: our errors in its words,
- * and what a vendor's refusal means. What concerns our own key or account there is never shown in the vendor's
- * words; what concerns the caller's content is.
+ * The error body that chat-completions, responses and images share, in both directions: our errors in its words, and the
+ * meaning of a vendor's refusal. Where a refusal is about our own key or account there, the caller never sees the
+ * vendor's words; where it is about the caller's content, the caller does.
  */
 import { GatewayError, type ErrorCode, type ErrorReply } from '../../core/index.ts';
 import { isObject } from './vendor-bag.ts';
@@ -30,7 +30,7 @@ const wording: Readonly<Record<ErrorCode, Words>> = {
   client_gone: { type: 'server_error', code: 'client_gone' },
   internal: { type: 'server_error', code: 'internal_error' },
   upstream_failed: { type: 'server_error', code: 'upstream_error' },
-  // The word by which Codex knows that coming again at once is no use.
+  // Codex knows by this code that it should not try again at once.
   upstream_overloaded: { type: 'server_error', code: 'server_is_overloaded' },
   ledger_unavailable: { type: 'server_error', code: 'service_unavailable' },
   overloaded: { type: 'server_error', code: 'service_unavailable' },
@@ -38,7 +38,7 @@ const wording: Readonly<Record<ErrorCode, Words>> = {
   timeout: { type: 'server_error', code: 'timeout' },
 };
 
-/** `{"error": …}` for a reply of its own, or for a frame inside a stream. */
+/** `{"error": …}` for a whole reply, or for a frame inside a stream. */
 export function errorBody({ code, message, details }: GatewayError): { error: Record<string, unknown> } {
   const { type, code: word } = wording[code];
   const { vendor } = details;
@@ -50,14 +50,14 @@ export function encodeError(error: GatewayError): ErrorReply {
   return { status: error.status, body: errorBody(error) };
 }
 
-/** What a vendor says of an error, in whichever shape it says it. */
+/** What a vendor says about an error, in whatever shape it says it. */
 export interface VendorError {
   readonly message: string | undefined;
   readonly type: string | undefined;
-  /** Every word for a refusal by policy is told as `content_policy_violation`. */
+  /** All of a vendor's words for a refusal by policy become `content_policy_violation`. */
   readonly code: string | undefined;
   readonly param: string | undefined;
-  /** An HTTP status told inside the body: by OpenRouter and Google as `code`, by Groq as `status_code`. */
+  /** An HTTP status inside the body: OpenRouter and Google write it as `code`, Groq as `status_code`. */
   readonly status: number | undefined;
 }
 
@@ -86,7 +86,7 @@ function innermost(body: unknown): Record<string, unknown> {
   return isObject(error) ? error : (detailOf(whole['detail']) ?? whole);
 }
 
-/** Anthropic's `details`. */
+/** A more exact code from Anthropic's `details`. */
 function detailedCode(details: unknown): string | undefined {
   return isObject(details) ? words(details['error_code']) : undefined;
 }
@@ -118,11 +118,14 @@ function parsed(text: string): unknown {
 }
 
 const overflow = /context[ _](length|window|size)|maximum context|prompt is too long|input is too long|too many (input )?tokens|reduce the length of the (messages|prompt)/i;
-/** Google answers 400 to a wrong key, and OpenAI 429 to an account without credit. */
-const keyCodes = new Set(['invalid_api_key', 'insufficient_quota', 'authentication_error', 'account_deactivated', 'billing_not_active', 'billing_hard_limit_reached']);
+/** Codes about our own key or account. Google answers 400 to a wrong key, and OpenAI 429 to an account without credit. */
+const keyCodes = new Set([
+  'invalid_api_key', 'insufficient_quota', 'authentication_error', 'account_deactivated', 'billing_not_active',
+  'billing_hard_limit_reached',
+]);
 const badKey = /(invalid|incorrect|expired|missing) api[ _-]?key|api[ _-]?key (is )?(not valid|invalid|expired|missing)/i;
 
-/** A refusal that is about the caller's content: the vendor's own words are what helps. */
+/** A refusal because of the caller's content. The vendor's own words help most. */
 function callersFault({ message, type, code, param }: VendorError): GatewayError {
   const vendor = { type, code };
   const text = message ?? 'The provider refused this request and did not say why.';
@@ -135,7 +138,7 @@ function isAboutOurKey({ message, code, type }: VendorError): boolean {
   return keyCodes.has(code ?? '') || keyCodes.has(type ?? '') || badKey.test(message ?? '');
 }
 
-/** Passed status and text of a vendor's refusal; the answer is what the caller may know of it. */
+/** Turns a vendor's refusal into what the caller may know of it. */
 export function decodeError(status: number, text: string): GatewayError {
   const error = readVendorError(parsed(text));
   const cause = text.slice(0, longestMessage);

@@ -1,7 +1,7 @@
 /**
- * OpenAI, and xAI after it, speak two protocols. A client of either is answered in its own; for all others the request
- * decides: what the other would refuse decides alone, and else each thing it needs that only one of the two can say
- * counts for that one. Where nothing counts, or both alike, it is the first the provider names.
+ * OpenAI, and xAI after it, speak two protocols. A client of either is answered in its own. For all others the request
+ * decides. If one protocol would refuse something, the other is taken. Otherwise each thing that only one of them can
+ * express counts for that one. Where both count alike, the one is taken that the provider names first.
  */
 import type { Block, CanonicalRequest, Model } from '../../core/index.ts';
 import { isIndispensable } from './hosted-tools.ts';
@@ -17,7 +17,7 @@ function holds({ turns }: CanonicalRequest, found: (block: Block) => boolean): b
   return turns.some(({ blocks }) => blocks.some(found));
 }
 
-/** What responses refuses, and the answers it would not give. */
+/** What responses refuses, or could not answer. */
 const chatAlone: readonly Need[] = [
   ({ candidates = 1 }) => candidates > 1,
   (request) => Boolean(request.modalities?.includes('audio')) || holds(request, (block) => block.type === 'media' && block.kind === 'audio'),
@@ -36,16 +36,17 @@ const chatNeeds: readonly Need[] = [
   ({ frequencyPenalty, presencePenalty }, { capabilities }) => capabilities.sampling && Boolean(frequencyPenalty ?? presencePenalty),
 ];
 
-/** What chat-completions cannot be asked, given or shown. */
+/** What chat-completions cannot be asked or given, or cannot show in its answer. */
 const responsesNeeds: readonly Need[] = [
   ({ tools = [] }) => tools.some(({ type }) => type === 'hosted'),
-  // The model's thoughts are neither shown there, nor can they be given back in a loop of tool calls.
-  ({ reasoning }, { capabilities }) => capabilities.reasoning.style !== 'none' && reasoning !== undefined && (reasoning.effort ?? effortFor(reasoning.budget ?? -1)) !== 'none',
+  // In chat-completions the model's thoughts are not shown, and cannot be given back in a loop of tool calls.
+  ({ reasoning }, { capabilities }) =>
+    capabilities.reasoning.style !== 'none' && reasoning !== undefined && (reasoning.effort ?? effortFor(reasoning.budget ?? -1)) !== 'none',
   (request, { id }) => holds(request, (block) => block.type === 'reasoning' && Boolean(block.opaque?.some(({ vendor }) => id.startsWith(`${vendor}/`)))),
   (request) => holds(request, (block) => block.type === 'tool-result' && block.content.some(({ type }) => type === 'media')),
 ];
 
-/** The protocol that can say more of the request; undefined where neither can. */
+/** The protocol that can express more of the request; undefined where both can express the same. */
 export function chooseWire(request: CanonicalRequest, model: Model): 'responses' | 'chat-completions' | undefined {
   const count = (needs: readonly Need[]): number => needs.filter((needed) => needed(request, model)).length;
   const difference = count(responsesAlone) - count(chatAlone) || count(responsesNeeds) - count(chatNeeds);

@@ -1,4 +1,4 @@
-/** What kind of picture bytes are, by how they begin: names and stated types may say anything. */
+/** Recognises the type of a picture by its first bytes, since file names and stated types may be wrong. */
 import { refusePart } from './refuse-part.ts';
 
 const beginnings = [
@@ -8,15 +8,15 @@ const beginnings = [
   ['image/gif', Buffer.from('GIF8'), 0],
 ] as const;
 
-/** The media type; undefined where it is none of the pictures vendors take or make. */
+/** The media type; undefined where it is no type of picture that vendors take or make. */
 export function pictureType(bytes: Uint8Array): string | undefined {
   return beginnings.find(([, mark, offset]) => mark.equals(bytes.subarray(offset, offset + mark.length)))?.[0];
 }
 
-/** Characters of base64 that hold every beginning above. */
+/** So many characters of base64 hold each of the beginnings above. */
 const longestBeginning = 16;
 
-/** The same of base64, of which only the beginning is read. */
+/** The same for base64, of which only the beginning is decoded. */
 export function pictureTypeOfBase64(data: string): string | undefined {
   return pictureType(Buffer.from(data.slice(0, longestBeginning), 'base64'));
 }
@@ -28,7 +28,7 @@ interface Picture {
   readonly at?: string | undefined;
 }
 
-/** The type of a picture in base64: by its bytes, else as it was stated. Throws where it is none that vendors look at. */
+/** The type of a picture in base64: by its first bytes, or else as stated. Throws where vendors do not read such pictures. */
 export function fitPicture({ mediaType, at }: Picture, data: string, path: string): string {
   const stated = mediaType?.toLowerCase();
   const type = pictureTypeOfBase64(data) ?? (stated === 'image/jpg' ? 'image/jpeg' : stated);

@@ -1,10 +1,10 @@
-/** Pictures as OpenAI's two protocols show them: by an address that the vendor fetches, or one that holds the data. */
+/** Pictures as OpenAI's two protocols take them: by an address that the vendor fetches, or by a URL that holds the data. */
 import type { Block } from '../../core/index.ts';
 import { dataUrl } from './data-url.ts';
 import { fitPicture } from './picture-type.ts';
 import { refusePart } from './refuse-part.ts';
 
-/** The address of a picture that another protocol read; undefined where it has none. Throws where it is none that vendors look at. */
+/** The URL of a picture from another protocol; undefined where it has none. Throws where vendors do not read such pictures. */
 export function pictureUrl(block: Extract<Block, { type: 'media' }>, path: string): string | undefined {
   const { source } = block;
   if (source.type === 'base64') return dataUrl(source.data, fitPicture(block, source.data, path));

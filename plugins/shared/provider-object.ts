@@ -1,6 +1,6 @@
 /**
- * The `provider` object that a request may hold beside the vendor's own fields, in every family: how the caller wants
- * a call routed. It is checked here and never sent on. A wish that is not known is refused, since it would not be met.
+ * The `provider` object that a request of any family may hold beside the vendor's own fields: how the caller wants the
+ * call routed. It is checked here and never sent on. An unknown wish is refused, since nothing would fulfil it.
  */
 import { z } from 'zod';
 import { GatewayError, type Preferences } from '../../core/index.ts';
@@ -8,9 +8,11 @@ import { GatewayError, type Preferences } from '../../core/index.ts';
 const names = z.array(z.string().min(1)).max(100);
 const decimal = /^\d+(\.\d{1,9})?$/;
 const amount = 'an amount in USD per million tokens, such as "0.5"';
-/** From here on a number is written with an exponent. */
+/** From here on JavaScript writes numbers with an exponent. */
 const unwritable = 1e21;
-const priceIn = (words: string) => z.union([z.string().regex(decimal, { abort: true }), z.number().nonnegative().lt(unwritable).transform((value) => value.toFixed(9))], words);
+const writtenPrice = z.string().regex(decimal, { abort: true });
+const numericPrice = z.number().nonnegative().lt(unwritable).transform((value) => value.toFixed(9));
+const priceIn = (words: string) => z.union([writtenPrice, numericPrice], words);
 const price = priceIn(amount);
 const requestPrice = priceIn('an amount in USD, such as "0.005"');
 
@@ -26,7 +28,7 @@ export const providerObject = z.strictObject({
   max_price: z.strictObject({ prompt: price.nullish(), completion: price.nullish(), request: requestPrice.nullish() }).nullish(),
 });
 
-/** Of a call that asks for nothing. */
+/** The preferences of every call that states none. */
 export const noPreferences: Preferences = {};
 
 export function preferencesOf(wire: z.output<typeof providerObject> | null | undefined): Preferences {
@@ -45,7 +47,7 @@ export function preferencesOf(wire: z.output<typeof providerObject> | null | und
   };
 }
 
-/** Throws the refusal of a vendor's own field that names other models, which would answer at prices of theirs. */
+/** Throws where a vendor's own field names other models: the vendor would answer with one of them, at its price. */
 export function refuseOtherModels(field: string): never {
   throw new GatewayError(
     'unsupported_parameter',

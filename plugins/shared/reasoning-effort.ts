@@ -1,9 +1,9 @@
 /**
- * One scale of how hard a model is to think, and what each step means in tokens where a wire counts them: the
- * table that every protocol translates by, so that going there and back gives the same step.
+ * One scale of how hard a model should think, and what each step means in tokens where a protocol counts them. Every
+ * protocol translates by this table, so that going there and back gives the same step.
  */
 
-/** From least to most; the tokens are the largest budget that still counts as the step. */
+/** From least to most. The tokens are the largest budget that still counts as the step. */
 export const efforts = [
   { name: 'none', budget: 0 },
   { name: 'minimal', budget: 1024 },
@@ -18,7 +18,7 @@ function rank(name: string): number {
   return efforts.findIndex((effort) => effort.name === name);
 }
 
-/** The step a budget of reasoning tokens amounts to; a negative budget leaves it to the model, and has none. */
+/** The step that a budget of reasoning tokens amounts to. A negative budget leaves it to the model, and has no step. */
 export function effortFor(budget: number): string | undefined {
   return budget < 0 ? undefined : efforts.find((effort) => budget <= effort.budget)?.name;
 }
@@ -26,8 +26,8 @@ export function effortFor(budget: number): string | undefined {
 const high = rank('high');
 
 /**
- * The allowed step nearest to the one wanted, of two the one nearer to `high`; the wanted one itself where nothing is
- * known. A word that is no step counts as the middle one.
+ * The allowed step nearest to the one wanted; of two equally near, the one nearer to `high`. Where nothing is known
+ * about the model it is the wanted one itself. An unknown word counts as the middle step.
  */
 export function nearestEffort(wanted: string, allowed: readonly string[] | undefined): string {
   if (!allowed || allowed.length === 0 || allowed.includes(wanted)) return wanted;

@@ -1,7 +1,7 @@
-/** How a request's encoder refuses a call it cannot fit to its model: content without which the answer would be worthless. */
+/** Refusals of a call that an encoder cannot fit to its model, because an answer without that content would be worthless. */
 import { GatewayError } from '../../core/index.ts';
 
-/** Throws the refusal of a thing that a wire cannot carry, naming it as the client wrote it. */
+/** Throws the refusal of something that a wire cannot carry, naming it as the client wrote it. */
 export function refusePart({ at }: { readonly at?: string | undefined }, path: string, message: string): never {
   throw new GatewayError('unsupported_parameter', message, { param: at ?? path });
 }

@@ -1,4 +1,4 @@
-/** What several families' replies have in common, for the document that describes the gateway; no reply is checked by it. */
+/** Schemas that the replies of several families share, for the OpenAPI document. They do not check any reply. */
 import { z } from 'zod';
 
 /** The error body of chat-completions, responses and images, and of addresses that belong to no family. */
@@ -13,7 +13,7 @@ export const errorSchema = z
   })
   .meta({ title: 'Error' });
 
-/** What all listings say of a model in the same words. */
+/** What all listings say about a model in the same fields. */
 export const architecture = z.looseObject({
   modality: z.string(),
   input_modalities: z.array(z.string()),
@@ -24,8 +24,8 @@ export const architecture = z.looseObject({
 
 export const topProvider = z.looseObject({ context_length: z.number(), max_completion_tokens: z.number(), is_moderated: z.boolean() });
 
-/** USD for a token, or for a piece, as decimal strings. */
+/** USD per token, or per piece, as decimal strings. */
 export const pricing = z.record(z.string(), z.string());
 
-/** What the vendor's own figures are called differs; that they are whole numbers does not. */
+/** Vendors name their counts differently, but all counts are whole numbers. */
 export const count = z.int().nonnegative();

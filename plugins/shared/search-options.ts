@@ -1,7 +1,7 @@
 /**
- * The options of a search of the web that a vendor makes itself (how much of it, for whom, where, how often), taken from
- * the words of one wire into those of another. OpenAI limits all tools that it runs by one field of the request; it
- * stands for the limit of a search where nothing else is run.
+ * The options of a vendor's web search (how much, for whom, where, how often), translated from the words of one protocol
+ * into those of another. OpenAI limits all the tools it runs by one field of the request. That field stands for the
+ * limit of the search where no other tool is run.
  */
 import type { CanonicalRequest, Tool } from '../../core/index.ts';
 import type { HostedTool } from './hosted-tools.ts';
@@ -10,7 +10,7 @@ import { isObject, type Fields } from './vendor-bag.ts';
 
 type SearchOption = 'size' | 'location' | 'allowed' | 'blocked' | 'uses';
 
-/** What each wire calls the options of its search; a location stands flat in some, and one level down in others. */
+/** What each protocol calls the options of its search. Some write a location flat, others one level deeper. */
 const options: Readonly<Record<string, SearchOption>> = {
   search_context_size: 'size',
   user_location: 'location',
@@ -21,10 +21,10 @@ const options: Readonly<Record<string, SearchOption>> = {
   max_uses: 'uses',
 };
 
-/** How a wire writes an option it has. */
+/** How a protocol writes the options that it has. */
 export type SearchWords = Readonly<Partial<Record<SearchOption, (value: unknown) => Fields>>>;
 
-/** The options of any vendor's search in another wire's words; those it has none for are told as lost. */
+/** The options of any vendor's search in another protocol's words. Options that it has no words for are told as lost. */
 export function searchOptions({ protocol, value }: HostedTool, path: string, words: SearchWords, lose: Lose): Fields {
   const written: Record<string, unknown> = {};
   for (const [name, option] of flattened(protocol === 'generate-content' ? inside(value) : value)) {
@@ -36,7 +36,7 @@ export function searchOptions({ protocol, value }: HostedTool, path: string, wor
   return written;
 }
 
-/** Google names the tool by its one member. */
+/** The options inside the tool. Google names a tool by its one member. */
 function inside(value: unknown): unknown {
   return isObject(value) ? Object.values(value)[0] : undefined;
 }
@@ -56,23 +56,23 @@ function placeOf(location: unknown): Fields {
   return isObject(approximate) ? approximate : place;
 }
 
-/** OpenAI's limit of the calls of all tools it runs, a field of the request; elsewhere a search is limited by an option of its own. */
+/** OpenAI's field of the request that limits the calls of all the tools it runs. Other vendors have an option of the search for it. */
 export const callLimit = 'max_tool_calls';
 const useLimit = 'max_uses';
 
-/** Whether a vendor is asked to search and to run nothing else: then the two limits say the same. */
+/** Whether a search is the only tool that the vendor runs: then the two limits mean the same. */
 function onlySearches(tools: readonly Tool[]): boolean {
   return tools.every((tool) => tool.type !== 'hosted' || tool.kind === 'web-search');
 }
 
-/** The tools of a request, with OpenAI's limit as an option of its search. */
+/** The tools of a request, in which OpenAI's limit has become an option of its search. */
 export function withLimitedSearch({ tools = [], vendor }: CanonicalRequest): readonly Tool[] {
   const limit = vendor?.['responses']?.[callLimit];
   if (typeof limit !== 'number' || !onlySearches(tools)) return tools;
   return tools.map((tool) => (tool.type === 'hosted' && isObject(tool.value) ? { ...tool, value: { ...tool.value, [useLimit]: limit } } : tool));
 }
 
-/** The limit of the search as one of all tools that the vendor runs; undefined where it has none, or others are run. */
+/** The limit of the search as a limit for all tools that the vendor runs; undefined where it has none, or other tools run too. */
 export function limitOfSearch(tools: readonly Tool[]): unknown {
   const [value] = tools.flatMap((tool) => (tool.type === 'hosted' ? [tool.value] : []));
   return onlySearches(tools) && isObject(value) ? value[useLimit] : undefined;

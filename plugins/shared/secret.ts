@@ -1,12 +1,12 @@
 /**
- * The secrets this gateway gives out: a prefix that says what one is for, 36 random characters (214 bits) and a
- * checksum of both, so that junk is refused before anything is read. Only letters and digits: it survives URLs,
- * shells and a double click. SHA-256 is enough to keep a secret this random by.
+ * The secrets that this gateway gives out: a prefix that says what one is for, 36 random characters (214 bits) and a
+ * checksum of both, so that junk is refused without reading the ledger. They only have letters and digits, which survive
+ * URLs, shells and a double click. For a secret this random SHA-256 is a good enough hash.
  */
 import { hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
-/** `sk-` keys call models and see their account; `gw-` ones open the operators' door and spend nothing. */
+/** `sk-` keys call models and see their account; `gw-` keys open the operators' door and spend nothing. */
 export const prefixes = { user: 'sk-', operator: 'gw-' } as const;
 export type SecretKind = keyof typeof prefixes;
 
@@ -30,7 +30,7 @@ export function createSecret(kind: SecretKind = 'user'): string {
   return prefixes[kind] + random + checksum(prefixes[kind] + random);
 }
 
-/** Whether a text can be a secret of ours at all, and of this kind. */
+/** Whether a text has the form of our secrets of this kind. */
 export function isSecret(text: string, kind: SecretKind = 'user'): boolean {
   const prefix = prefixes[kind];
   return text.startsWith(prefix) && shape.test(text.slice(prefix.length)) && checksum(text.slice(0, -checksumLength)) === text.slice(-checksumLength);

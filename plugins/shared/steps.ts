@@ -1,19 +1,19 @@
 /**
- * A conversation with the results of calls right behind them, as most wires want it. On that of responses something else
- * may stand between the two: Codex tells the model there that a command was approved.
+ * Puts the results of calls directly behind the calls, as most protocols want them. In responses something else may
+ * stand in between: Codex tells the model there that a command was approved.
  */
 import type { Turn } from '../../core/index.ts';
 
-/** A turn, and where it stands in its request: by that its losses are told. */
+/** A turn and its index in the request, by which its losses are named. */
 type Placed = readonly [index: number, turn: Turn];
 
-/** The step whose calls a turn answers, where it does nothing else. */
+/** The step whose calls a turn answers, if the turn does nothing else. */
 function answeredBy<Step>({ blocks }: Turn, callers: ReadonlyMap<string, Step>): Step | undefined {
   const [first] = blocks;
   return first?.type === 'tool-result' && blocks.every(({ type }) => type === 'tool-result') ? callers.get(first.callId) : undefined;
 }
 
-/** Passed turns whose calls have an id each. */
+/** The id of each call has to be unique in these turns. */
 export function inSteps(turns: readonly Turn[]): readonly Placed[] {
   const callers = new Map<string, Placed[]>();
   const steps: Placed[][] = [];

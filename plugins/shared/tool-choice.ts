@@ -1,8 +1,8 @@
-/** A caller's choice among tools, as far as it is of tools that the model at hand is offered: vendors refuse any other. */
+/** Limits a caller's choice of tools to those that are offered to the model: vendors refuse a choice of any other. */
 import type { CanonicalRequest } from '../../core/index.ts';
 import type { Lose } from './losses.ts';
 
-/** The tools a choice names that are there to be called; it is told as lost where one is not. */
+/** The names of chosen tools that are offered. The others are told as lost. */
 export function offeredNames({ toolChoice, tools = [] }: CanonicalRequest, lose: Lose): readonly string[] {
   const names = toolChoice?.names ?? [];
   const offered = names.filter((name) => tools.some((tool) => tool.type !== 'hosted' && tool.name === name));
@@ -10,7 +10,7 @@ export function offeredNames({ toolChoice, tools = [] }: CanonicalRequest, lose:
   return offered;
 }
 
-/** For a request of which no tool is left: tells as lost that one was to be called. */
+/** Where no tool is left in a request: tells the choice as lost, if one had to be called. */
 export function loseChoice({ toolChoice }: CanonicalRequest, lose: Lose): void {
   if (!toolChoice) return;
   const { mode, required = mode !== 'auto' && mode !== 'none' } = toolChoice;

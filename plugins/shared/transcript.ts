@@ -1,16 +1,16 @@
 /**
- * What a reply has said so far, for those who need it again at its end. It comes in very many small pieces, which a
- * string that grows by `+=` would keep apart, each at several times its size: here they are joined every so often.
+ * What a reply has said so far, for code that needs it again at the end. It comes in very many small pieces. A string
+ * that grows by `+=` would keep them apart, each at several times its size, so they are joined from time to time.
  */
 
 import { detached } from '../../core/index.ts';
 
-/** Pieces that may stand apart. */
+/** How many pieces may stay apart. */
 const mostApart = 50;
 
 /**
- * Characters of an answer that are kept to find its citations in: five thousand words, a report. Without a bound every
- * client that reads slowly would cost as much as the vendor has said.
+ * Characters of an answer that are kept to find its citations in: five thousand words, a report. Without a bound, the
+ * whole reply would stay in memory for every client that reads slowly.
  */
 export const longestCited = 32 * 1024;
 
@@ -18,21 +18,21 @@ export class Transcript {
   readonly #limit: number;
   #joined = '';
   #pieces: string[] = [];
-  /** Characters that were said, kept or not. */
+  /** Characters of the whole reply, kept or not. */
   length = 0;
 
-  /** What comes after `limit` characters is counted and not kept. */
+  /** After `limit` characters, further text is counted but not kept. */
   constructor(limit = Number.POSITIVE_INFINITY) {
     this.#limit = limit;
   }
 
-  /** All that is kept: the beginning, where there was more than the limit. */
+  /** The text that was kept: the beginning, where there was more than the limit. */
   get text(): string {
     this.#join();
     return this.#joined;
   }
 
-  /** Whether that is all there was. */
+  /** Whether all of the text was kept. */
   get whole(): boolean {
     return this.length === this.text.length;
   }

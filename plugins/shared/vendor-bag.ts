@@ -1,40 +1,40 @@
 /**
- * What a protocol read and the canonical form has no word for. It is kept beside the canonical thing under the
- * protocol's name (`vendor`), with how the thing was spelt where there are several ways (`form`); the same
- * protocol puts both back, and every other one tells the vendor's fields as lost.
+ * What a protocol read and the canonical form has no field for. It is kept beside the canonical thing under the
+ * protocol's name (`vendor`), together with how the thing was written, where there are several ways (`form`). The same
+ * protocol puts both back; every other one tells the vendor's fields as lost.
  */
 import type { VendorBag } from '../../core/index.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** The slots of every canonical thing that can carry what has no canonical name. */
+/** The two slots that every canonical thing has for this. */
 export interface Sides {
   vendor?: VendorBag | undefined;
   form?: Record<string, string[]> | undefined;
 }
 
-/** The fields of what has none: one object for all, known by being it. */
+/** The fields of a thing that has none. All share this one object, by which the case is recognised. */
 const nothing: Fields = {};
 
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The members that are not in `known`, and those that are null: unset, yet written by the client. Mostly there are none, so no list is made to find out. */
+/** The members that are not in `known`, and those that are null: unset, but the client wrote them. Mostly there are none, so no list is made to find out. */
 export function leftover(wire: object, known: ReadonlySet<string>): Fields {
   const isLeft = (name: string, value: unknown): boolean => value === null || !known.has(name);
   if (!isObject(wire)) return nothing;
-  // By entries, since a member may be called `__proto__`.
+  // Made from entries, since a member may be called `__proto__`.
   for (const name in wire) if (isLeft(name, wire[name])) return Object.fromEntries(Object.entries(wire).filter((member) => isLeft(...member)));
   return nothing;
 }
 
-/** `fields` as one member, unless there are none. */
+/** The fields as one member with this name, or nothing where there are no fields. */
 export function nested(name: string, fields: Fields): Fields {
   return Object.keys(fields).length > 0 ? { [name]: fields } : {};
 }
 
-/** `wire` laid over `rest`, object by object; what is undefined in `wire` covers nothing. Most things have no rest. */
+/** Lays `wire` over `rest`, object by object. What is undefined in `wire` covers nothing. Most things have no rest. */
 export function overlay(rest: Fields, wire: Fields): Record<string, unknown> {
   if (rest === nothing) return wire;
   const whole: Record<string, unknown> = { ...rest };
@@ -49,7 +49,7 @@ export function overlay(rest: Fields, wire: Fields): Record<string, unknown> {
 
 /** The two slots as one protocol uses them. */
 export interface Bag {
-  /** Passed what is left over and how the thing was spelt; the answer is to be spread into the canonical thing. */
+  /** The two slots to spread into the canonical thing: the fields that are left over, and how the thing was written. */
   keep(fields: Fields, form?: readonly string[]): Sides;
   fields(thing: Sides | undefined): Fields;
   form(thing: Sides | undefined): readonly string[];

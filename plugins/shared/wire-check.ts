@@ -1,7 +1,7 @@
 /**
- * Checks a body against a wire schema and says what is wrong with it in one sentence a caller can act on: the
- * field as JSON would address it, what stands there, and what to send instead. Of a union, the branch is told
- * that the value came closest to.
+ * Checks a body against a wire schema. The error is one sentence that a caller can act on: the field as JSON would
+ * address it, what it holds, and what to send instead. For a union, the sentence is about the branch that fits the value
+ * best.
  */
 import { z } from 'zod';
 import { GatewayError } from '../../core/index.ts';
@@ -28,12 +28,12 @@ function sized(origin: string, size: string): string {
   return origin === 'string' ? `a string of ${size} characters` : size;
 }
 
-/** What the branches of a union want of a value that fits none of them. */
+/** What the branches of a union allow, for a value that fits none of them. */
 function anyOf(errors: readonly (readonly Issue[])[]): string {
   return [...new Set(errors.flatMap(([first]) => first?.message ?? []))].join(' or ');
 }
 
-/** What is allowed where an issue arose, for every issue whose schema does not say it itself. */
+/** What is allowed at an issue, for schemas that do not say it themselves. */
 function allowed(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === 'invalid_type') return kinds[issue.expected];
   if (issue.code === 'invalid_value') return oneOf(issue.values);
@@ -43,7 +43,7 @@ function allowed(issue: z.core.$ZodRawIssue): string | undefined {
   return undefined;
 }
 
-/** The issue itself, or that of the union's branch which got furthest into the value. */
+/** The issue itself, or for a union the issue of the branch that got furthest into the value. */
 function nearest(issue: Issue): Issue {
   if (issue.code !== 'invalid_union') return issue;
   const inner = issue.errors.flatMap(([first]) => (first && first.path.length > 0 ? [first] : []))[0];
@@ -60,7 +60,7 @@ const longestShown = 60;
 function shown(value: unknown): string {
   if (Array.isArray(value)) return value.length === 0 ? 'is an empty array' : 'is an array';
   if (typeof value === 'object' && value !== null) return 'is an object';
-  // In JSON a number that is too large for one would be null.
+  // `JSON.stringify` would write an infinite number as null.
   const json = typeof value === 'number' ? String(value) : JSON.stringify(value);
   return `is ${json.length > longestShown ? `${json.slice(0, longestShown)}…` : json}`;
 }
@@ -69,7 +69,7 @@ function valueAt(body: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce<unknown>((value, part) => (typeof value === 'object' && value !== null ? Reflect.get(value, part) : undefined), body);
 }
 
-/** An error that names a field, says what it is, and what to send. */
+/** The error for a field: its name, what it is, and what to send. */
 export function badField(param: string, is: string, send: string): GatewayError {
   return new GatewayError('invalid_request', `"${param}" ${is}: send ${send}.`, { param });
 }
@@ -90,7 +90,9 @@ export function checkWire<Schema extends z.ZodType>(schema: Schema, body: unknow
   const parsed = schema.safeParse(body, firstAlone);
   if (parsed.success) return parsed.data;
   const [first] = parsed.error.issues;
-  if (!first || (at === '' && first.path.length === 0 && first.code === 'invalid_type')) throw new GatewayError('invalid_request', 'The body has to be a JSON object.');
+  if (!first || (at === '' && first.path.length === 0 && first.code === 'invalid_type')) {
+    throw new GatewayError('invalid_request', 'The body has to be a JSON object.');
+  }
   const issue = nearest(first);
   const { path, message } = issue;
   if (issue.code === 'unrecognized_keys') throw badField(below(at, fieldPath([...path, issue.keys[0] ?? ''])), 'is not known here', 'the request without it');
@@ -99,8 +101,8 @@ export function checkWire<Schema extends z.ZodType>(schema: Schema, body: unknow
 }
 
 /**
- * Lets a schema take at once what `isPlain` knows for a valid value with no field beside its own: read field by field, the
- * thousands of messages of a long conversation cost more than everything else that is done with them.
+ * Makes a schema accept at once what `isPlain` recognises as a valid value without any unknown field. Checked field by
+ * field, the thousands of messages of a long conversation would cost more than everything else done with them.
  */
 export function orPlain<Schema extends z.ZodType>(schema: Schema, isPlain: (value: unknown) => boolean): Schema {
   const { run } = schema._zod;

@@ -1,4 +1,4 @@
-/** The body of a request as the JSON text it is: forms are bytes, and no cloud wraps them. */
+/** The body of a request as JSON text. Forms are bytes, and no cloud wraps them. */
 import type { UpstreamRequest } from '../../../core/index.ts';
 
 export function bodyText({ body }: UpstreamRequest): string {

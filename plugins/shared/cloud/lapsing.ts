@@ -1,7 +1,7 @@
 /**
- * A credential that lapses: fetched when it is first needed, shared by all who need it meanwhile, and renewed in the
- * background some minutes before its end, so that no call waits for it. Of what goes wrong only names and numbers are
- * told: the libraries' errors hold the requests they made, and those hold secrets.
+ * A credential that expires. It is fetched when it is first needed, shared by all calls that need it meanwhile, and
+ * renewed in the background some minutes before its end, so that no call waits for that. Errors only tell names and
+ * numbers: the libraries' own errors hold the requests they made, and those hold secrets.
  */
 import { GatewayError, isGatewayError } from '../../../core/index.ts';
 
@@ -12,16 +12,16 @@ export interface Fetched<Value> {
 }
 
 const minute = 60_000;
-/** A credential is renewed when it has less than this left, and not used any more with less than the second. */
+/** With less than the first of these left a credential is renewed; with less than the second it is not used any more. */
 const renewed = 4 * minute;
 const unusable = 10_000;
-/** How long a renewal in the background is left alone after one that failed. */
+/** How long to wait after a renewal in the background has failed. */
 const rest = 5000;
 const patience = 20_000;
 
 const harmless = /^[\w.-]{1,60}$/;
 
-/** The name, code and status of an error, and the word its message begins with (`invalid_grant: …`). */
+/** The name, code and status of an error, and the word that its message begins with (`invalid_grant: …`). */
 function reasonOf(thrown: unknown): string {
   if (!(thrown instanceof Error)) return 'unknown';
   const status: unknown = Reflect.get(thrown, 'status') ?? Reflect.get(thrown, 'statusCode');
@@ -46,7 +46,7 @@ export class Lapsing<Value> {
     this.#fetch = fetch;
   }
 
-  /** What is valid now. Rejects with an error fit for a client where none is to be had. */
+  /** A valid credential. Where none can be had, rejects with an error that a client may see. */
   get(): Value | Promise<Value> {
     const current = this.#current;
     const now = Date.now();
@@ -57,7 +57,7 @@ export class Lapsing<Value> {
     return current.value;
   }
 
-  /** The vendor does not take it any more: the next call has another. */
+  /** Drops the credential, which the vendor has refused: the next call gets another. */
   forget(): void {
     this.#current = undefined;
   }

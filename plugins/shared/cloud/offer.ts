@@ -1,15 +1,15 @@
-/** What every cloud does once it is switched on: be a provider, one for each of its keys, and offer what its catalogue file says. */
+/** What every cloud does when it is switched on: add a provider for each of its keys, and offer the models of its catalogue file. */
 import { fileURLToPath } from 'node:url';
 import { examineVendor, readCatalogue, type Host, type Model, type Probe, type Provider } from '../../../core/index.ts';
 
 export interface Cloud {
-  /** All of the provider but how it signs. */
+  /** Everything about the provider except how it signs. */
   readonly provider: Omit<Provider, 'sign' | 'credential'>;
-  /** How it signs, with each of its keys. */
+  /** How it signs with each of its keys. */
   readonly keys: readonly Pick<Provider, 'sign' | 'unwrap'>[];
   readonly probe: Probe;
   readonly catalogue: URL;
-  /** Which of the file's models are offered, and by which names; all of them unless given. */
+  /** Chooses which of the file's models are offered, and by which names; all of them unless given. */
   readonly choose?: (models: readonly Model[]) => readonly Model[];
 }
 

@@ -1,7 +1,7 @@
-/** Packages that only one cloud needs: loaded when first used, and named where they are not installed. */
+/** Packages that only one cloud needs. They are loaded at first use, and an error names one that is not installed. */
 import { GatewayError } from '../../../core/index.ts';
 
-/** Loads what `load` imports. Throws an error that says which package to install, where it is not there. */
+/** Loads what `load` imports. Throws an error that says which package to install where it is missing. */
 export async function loadOptional<Module>(provider: string, name: string, load: () => Promise<Module>): Promise<Module> {
   try {
     return await load();

@@ -1,34 +1,40 @@
 /**
- * How quick each target is, told by the calls that go by: a peak-sensitive moving average of the time to the first
- * event. A slower answer is believed at once, a quicker one bit by bit; a target that nobody asks is slowly forgiven,
- * so that it is asked again; and one that is silent is as slow as its silence is long. Streams and whole replies are
- * kept apart, since the first event of a whole reply is all of it.
+ * How quick each target is, learnt from the calls that pass through: a peak-sensitive moving average of the time to the
+ * first event. A slower answer counts at once, a quicker one only gradually. The average of a target that nobody asks
+ * slowly falls, so that it is asked again, and a silent target counts as slow as its silence is long. Streams and whole
+ * replies are measured apart, since a whole reply only has a first event when it is finished.
  */
 import type { Attempt, Host, Routed, Target } from '../../../core/index.ts';
 import { PerTarget } from './per-target.ts';
 
-/** Milliseconds in which an average forgets two thirds of what it knew: while calls go by, and while none does. */
+/** Milliseconds in which an average loses two thirds of its weight: with calls, and without any. */
 const memory = 10_000;
 const forgiveness = 60_000;
-/** What a failure counts as, at least, in milliseconds. */
+/** The least that a failure counts as, in milliseconds. */
 const leastPenalty = 1000;
 
 export class Pace {
-  /** When each call began whose attempt waits for its first event, oldest first; by its id, since a set of attempts would keep them longer than they last. */
+  /**
+   * When each attempt began that waits for its first event, oldest first. The key is the call's id, since keeping
+   * attempts would hold them in memory for too long.
+   */
   readonly #waiting = new Map<string, number>();
   #average: number | undefined;
   #heardAt = 0;
-  /** Attempts that run. */
+  /** How many attempts are running. */
   load = 0;
 
-  /** Milliseconds to the first event of a call that would be sent now. Of a target nobody knows: 0 for the first call, and Infinity for others until that one has answered. */
+  /**
+   * Milliseconds to the first event that a new call can expect. For an unknown target it is 0 for the first call, and
+   * Infinity for others until that one is answered.
+   */
   estimate(now: number): number {
     const isWaiting = this.#waiting.size > 0;
     if (this.#average === undefined) return isWaiting ? Infinity : 0;
     return Math.max(this.#average * Math.exp((this.#heardAt - now) / forgiveness), isWaiting ? this.#silence(now) : 0);
   }
 
-  /** How long it has said nothing to anyone who waits. */
+  /** How long the target has been silent towards calls that wait. */
   #silence(now: number): number {
     const [oldest] = this.#waiting.values();
     return oldest === undefined ? 0 : now - Math.max(oldest, this.#heardAt);
@@ -49,7 +55,7 @@ export class Pace {
     const answered = !this.#waiting.delete(id);
     const { error, duration = 0, sent } = attempt;
     if (answered || !error || !sent || error.code === 'client_gone') return;
-    // A refusal of what the caller sent tells nothing of how long an answer takes.
+    // A refusal because of the caller's mistake says nothing about how long an answer takes.
     if (error.code !== 'invalid_request') this.#learn(Math.max(duration, 2 * (this.#average ?? 0), leastPenalty), now);
   }
 
@@ -79,7 +85,7 @@ export class Paces {
   }
 }
 
-/** The paces of the process, for each plugin that routes by them; where there are several, one of them listens for all. */
+/** The paces of the process. Several plugins may route by them; only one of those listens to the attempts. */
 export function keepPaces({ hooks, resource, plugins }: Pick<Host, 'hooks' | 'resource' | 'plugins'>, name: 'latency' | 'balanced'): () => Paces {
   let paces = new Paces();
   hooks.ready.tapPromise(name, async () => {

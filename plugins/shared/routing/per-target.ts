@@ -1,10 +1,10 @@
 /**
- * What is known of each target: of one model at one provider by one of its keys. It is found by names, since targets
- * are made anew whenever the catalogue changes or the configuration is read again.
+ * What is known about each target, which is one model at one provider with one of its keys. Entries are found by names,
+ * since target objects are made anew whenever the catalogue changes or the configuration is reloaded.
  */
 import type { Target } from '../../../core/index.ts';
 
-/** Models of a provider that are found by themselves, which is quicker than by their names. */
+/** Models of a provider that are also found by their object, which is quicker than by name. */
 const mostFound = 10_000;
 
 type Named = Pick<Target, 'provider' | 'model'>;
@@ -14,7 +14,7 @@ export class PerTarget<Entry> {
   readonly #entries = new Map<string, Map<string, Entry>>();
   readonly #found = new Map<Target['provider'], Map<Target['model'], Entry>>();
 
-  /** `make` gives what is known of a target that nothing is known of. */
+  /** `make` makes the entry of a target that has none. */
   constructor(make: (target: Named) => Entry) {
     this.#make = make;
   }
@@ -29,7 +29,7 @@ export class PerTarget<Entry> {
     let found = this.#found.get(provider);
     if (!found || found.size >= mostFound) this.#found.set(provider, (found = new Map()));
     found.set(model, entry);
-    // A configuration that was read again has other providers.
+    // After a reload there are other provider objects, and the old ones must not stay in memory.
     if (this.#found.size > this.#entries.size) this.#found.clear();
     return entry;
   }

@@ -1,23 +1,23 @@
 /**
- * How a way to choose among targets takes part in `route`: it ranks the targets of each model among themselves, where
- * the caller asks for it by name, or where nothing is asked for and the operator made it the default. What the caller
- * put in an order of its own stays in that order, in front.
+ * How a strategy takes part in `route`. It ranks the targets of each model among themselves, if the caller asks for it
+ * by name, or if the caller asks for nothing and the operator made it the default. Providers that the caller put in an
+ * order stay in front, in that order.
  */
 import type { Host, Parsed, Preferences, Target } from '../../../core/index.ts';
 
 export type Strategy = 'priority' | 'cost' | 'latency' | 'throughput' | 'balanced';
 
-/** Where the taps of `route` stand: other ids first, then the caller's wishes, ranks, keys, health, caches, and at last the caller's "only one". */
+/** The order of the taps of `route`: aliases, the caller's wishes, ranks, keys, health, caches, and last the caller's wish for only one attempt. */
 export const stages = { aliases: -10, preferences: 0, ranking: 10, keys: 20, health: 30, affinity: 40, limit: 50 } as const;
 
 const sorts = { price: 'cost', latency: 'latency', throughput: 'throughput' } as const satisfies Record<string, Strategy>;
 
-/** The strategy a caller asks for; undefined where it leaves it to the operator. */
+/** The strategy that a caller asks for; undefined where the choice is left to the operator. */
 export function askedFor({ routing, sort }: Preferences): Strategy | undefined {
   return routing ?? (sort && sorts[sort]);
 }
 
-/** Passed the targets of one model, two or more; the answer is the same targets, best first. */
+/** Gets two or more targets of one model, and returns the same targets, best first. */
 export type Rank = (targets: readonly Target[], parsed: Parsed) => readonly Target[];
 
 /** Taps `route` for a strategy. */
@@ -27,13 +27,13 @@ export function tapRanking({ hooks }: Pick<Host, 'hooks'>, name: Strategy, byDef
     const { preferences } = parsed.call;
     const asked = askedFor(preferences);
     if (asked === undefined ? !byDefault : asked !== name) return targets;
-    // Those of a model stand together: where the last is of the first one's, all are.
+    // Targets of one model stand together: if the last has the model of the first, all have it.
     if (targets[0]?.model.id === targets.at(-1)?.model.id) return rankRest(targets, parsed, rank);
     return modelsOf(targets).flatMap((group) => rankRest(group, parsed, rank));
   });
 }
 
-/** The targets model by model, in the order in which the models stand. */
+/** The targets, grouped by their models in the same order. */
 function modelsOf(targets: readonly Target[]): Target[][] {
   const groups: Target[][] = [];
   for (const target of targets) {
@@ -52,7 +52,7 @@ function rankRest(group: readonly Target[], parsed: Parsed, rank: Rank): readonl
   return [...named, ...(rest.length < 2 ? rest : rank(rest, parsed))];
 }
 
-/** The same things, those with the lowest figure first. By insertion, since there are few and this is done for each call. */
+/** The same items, lowest figure first. It sorts by insertion, since there are few items and this runs for each call. */
 export function lowestFirst<Each>(targets: readonly Each[], figure: (target: Each) => number): Each[] {
   const sorted: Each[] = [];
   const figures: number[] = [];
