@@ -91,7 +91,12 @@ export const protocol: Protocol = {
         preferences: {},
         carriesState: false,
         size: { textBytes: Buffer.byteLength(text), images: 0, mediaBytes: 0 },
-        decode: () => ({ model, stream, turns: [{ role: 'user', at: 'ask', blocks: [{ type: 'text', text: ask }] }], ...(limit === undefined ? {} : { outputLimit: limit }) }),
+        decode: () => ({
+          model,
+          stream,
+          turns: [{ role: 'user', at: 'ask', blocks: [{ type: 'text', text: ask }] }],
+          ...(limit === undefined ? {} : { outputLimit: limit }),
+        }),
       };
     },
     encodeEvents(context) {

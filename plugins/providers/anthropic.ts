@@ -8,6 +8,6 @@ export const anthropic = defineProvider({
   endpoints: { messages: (_target, operation) => (operation === 'count' ? '/v1/messages/count_tokens' : '/v1/messages') },
   models: new URL('catalogue/anthropic.json', import.meta.url),
   probe: { path: '/v1/models', headers: { 'anthropic-version': '2023-06-01' } },
-  // The version header is the protocol's own, and the client's where its request goes on as it is.
+  // The version header comes from the protocol, or from the client where its request goes on unchanged.
   credential: (key) => ({ 'x-api-key': key }),
 });

@@ -13,7 +13,13 @@ export const azure = definePlugin({
     const { baseUrl, apiKey, apiVersion } = resourceOf(options);
     if (baseUrl === undefined) return host.off('set AZURE_OPENAI_ENDPOINT');
     offer(host, {
-      provider: { name: 'azure', endpoints: endpointsAt(baseUrl, apiVersion), choose: chooseWire, onAbort: drainLimits(options.onAbort), patience: options.timeouts },
+      provider: {
+        name: 'azure',
+        endpoints: endpointsAt(baseUrl, apiVersion),
+        choose: chooseWire,
+        onAbort: drainLimits(options.onAbort),
+        patience: options.timeouts,
+      },
       keys: apiKey === undefined ? [signedIn()] : [apiKey].flat().map(withKey),
       probe: { url: listingAt(baseUrl, apiVersion), variable: 'AZURE_OPENAI_API_KEY, or who this machine is to Entra ID' },
       catalogue: new URL('catalogue/azure.json', import.meta.url),

@@ -1,4 +1,4 @@
-/** Models that need no key and no network, so that a newcomer sees a call, its stream, a picture and their price within the first minute. */
+/** Models that need no key and no network, so that a newcomer sees a call, its stream, a picture and their prices within the first minute. */
 import { z } from 'zod';
 import { definePlugin, type Provider } from '../../core/index.ts';
 import { echo, painter } from './demo/models.ts';
@@ -20,7 +20,7 @@ export const demo = definePlugin({
       attempt.sent = true;
       const context = { id, created: Math.floor(receivedAt / 1000), pace, signal: attempt.signal };
       if (attempt.target.model !== painter) return replyTo(request.body, context);
-      // Read with the first picture: what compresses them takes a megabyte that few gateways need.
+      // Loaded with the first picture: its compression takes a megabyte of memory that few gateways need.
       const { pictureFor } = await import('./demo/picture-reply.ts');
       return pictureFor(request, context);
     });

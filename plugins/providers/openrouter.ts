@@ -7,6 +7,6 @@ export const openrouter = defineProvider({
   baseUrl: 'https://openrouter.ai/api/v1',
   endpoints: { 'chat-completions': '/chat/completions' },
   models: { discover: '/models' },
-  // Anybody may read its list of models.
+  // Its list of models is public, so the key is probed at another address.
   probe: { path: '/key' },
 });

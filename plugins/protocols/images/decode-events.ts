@@ -1,6 +1,6 @@
 /**
- * A vendor's reply to canonical events. Each image is a candidate of its own, with one block that holds it; what was
- * said of how it was made (size, quality) stands in the block's bag.
+ * Reads a vendor's reply as canonical events. Each image is a candidate of its own, with one block that holds it. What
+ * the vendor says about how it was made (size, quality) is in the block's bag.
  */
 import { GatewayError, knownCount, type CanonicalEvent, type ClientCall, type EventDecoder, type WireEvent } from '../../../core/index.ts';
 import { readVendorError } from '../../shared/openai-error.ts';
@@ -10,11 +10,14 @@ import { bag } from './bag.ts';
 import { ImageCall } from './read-request.ts';
 import { decodeUsage } from './usage.ts';
 
-const replyFields = new Set(['created', 'created_at', 'data', 'usage', 'model', 'type', 'b64_json', 'url', 'revised_prompt', 'size', 'quality', 'background', 'output_format', 'partial_image_index', 'sequence_number']);
+const replyFields = new Set([
+  'created', 'created_at', 'data', 'usage', 'model', 'type', 'b64_json', 'url', 'revised_prompt', 'size', 'quality', 'background',
+  'output_format', 'partial_image_index', 'sequence_number',
+]);
 
 const withoutImage = 'The provider answered without an image.';
 
-/** What a reply, an event or an image says of the picture. */
+/** The facts that a reply, an event or an image states about the picture. */
 function factsOf(...sources: readonly Fields[]): Fields {
   const names = ['size', 'quality', 'background', 'output_format', 'revised_prompt', 'url'];
   const told = Object.assign({}, ...sources);
@@ -38,12 +41,12 @@ export class ReplyDecoder implements EventDecoder {
     return this.#events;
   }
 
-  /** Complete is only what said so. */
+  /** A stream is only complete if an event said so. */
   end(): CanonicalEvent[] {
     return [];
   }
 
-  /** A whole reply at once. Throws where it holds no image. */
+  /** Reads a whole reply. It fails where there is no image. */
   whole(body: unknown): CanonicalEvent[] {
     this.#events = [];
     if (!isObject(body)) throw new GatewayError('upstream_failed', 'The provider sent a reply that is no image result.');
@@ -77,16 +80,19 @@ export class ReplyDecoder implements EventDecoder {
 
   #partial(wire: Fields): void {
     const { b64_json: data, partial_image_index: index } = wire;
-    if (typeof data === 'string') this.#events.push({ type: 'partial-image', candidate: this.#images, index: knownCount(index) ?? 0, data, ...bag.keep(factsOf(wire)) });
+    if (typeof data === 'string') {
+      this.#events.push({ type: 'partial-image', candidate: this.#images, index: knownCount(index) ?? 0, data, ...bag.keep(factsOf(wire)) });
+    }
   }
 
   #show(image: Fields, facts: Fields): void {
     const { b64_json: data } = image;
     const number = this.#images;
-    // A picture at an address is an answer to this protocol's clients alone.
+    // A picture at an address is only of use to clients of this protocol.
     if (typeof data !== 'string' && !(facts['url'] && this.#call instanceof ImageCall)) return this.#fail({ message: withoutImage });
     this.#images += 1;
-    const mediaType = (typeof data === 'string' ? pictureTypeOfBase64(data) : undefined) ?? `image/${typeof facts['output_format'] === 'string' ? facts['output_format'] : 'png'}`;
+    const stated = typeof facts['output_format'] === 'string' ? facts['output_format'] : 'png';
+    const mediaType = (typeof data === 'string' ? pictureTypeOfBase64(data) : undefined) ?? `image/${stated}`;
     const place = { candidate: number, block: number };
     this.#events.push({ type: 'block-start', ...place, kind: 'image', mediaType, ...bag.keep(facts) });
     if (typeof data === 'string') this.#events.push({ type: 'block-delta', ...place, text: data });

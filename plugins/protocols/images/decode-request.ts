@@ -1,11 +1,11 @@
-/** A client's call to the canonical form: one turn of the user's, with the pictures to edit before the prompt. */
+/** Reads a client's call as a canonical request: one turn of the user, with the pictures to edit before the prompt. */
 import type { Block, CanonicalRequest, ImageSettings } from '../../../core/index.ts';
 import { leftover } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
 import type { Picture } from './read-form.ts';
 import type { WireRequest, WireSettings } from './wire.ts';
 
-/** Fields that are read whole; `response_format` says what is done anyway, and `provider` is the gateway's own business. */
+/** Fields that need no place in the bag. `response_format` asks for what is done anyway, and `provider` is for the gateway. */
 const readWhole = new Set([
   'model', 'prompt', 'quality', 'n', 'size', 'output_format', 'output_compression', 'background', 'moderation', 'input_fidelity',
   'stream', 'partial_images', 'response_format', 'user', 'provider',
@@ -30,7 +30,7 @@ function decodePicture({ at, bytes, mediaType, mask }: Picture): Block {
   return { type: 'media', kind: 'image', source: { type: 'base64', data }, mediaType, at, ...(mask ? { mask: true } : {}) };
 }
 
-/** Of this protocol's own fields, or those of a tool that makes pictures: they are the same. */
+/** The settings in this protocol's fields, or in those of an image tool, which are the same. */
 export function decodeSettings(wire: WireSettings): ImageSettings {
   const rows: readonly (readonly [name: keyof ImageSettings, value: string | number | null | undefined])[] = [
     ['size', wire.size],

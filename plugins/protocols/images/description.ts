@@ -1,4 +1,4 @@
-/** What images takes and gives, for the document that describes the gateway. What vendors add to it passes. */
+/** What images takes and returns, for the OpenAPI document. What vendors add is allowed too. */
 import { z } from 'zod';
 import type { CallDescription } from '../../../core/index.ts';
 import { count, errorSchema } from '../../shared/reply-schemas.ts';
@@ -24,7 +24,13 @@ const result = z
   .meta({ title: 'ImageResult' });
 
 const event = z
-  .looseObject({ type: z.string(), created_at: z.number().optional(), b64_json: z.string().optional(), partial_image_index: count.optional(), usage: usage.optional() })
+  .looseObject({
+    type: z.string(),
+    created_at: z.number().optional(),
+    b64_json: z.string().optional(),
+    partial_image_index: count.optional(),
+    usage: usage.optional(),
+  })
   .meta({ title: 'ImageEvent', description: 'A picture on its way, or the finished one where the type ends in `.completed`.' });
 
 const file = z.file();
@@ -35,7 +41,10 @@ export function describeCalls(quality: 'required' | 'optional'): CallDescription
   const example = { model: 'demo/paint', prompt: 'A lighthouse', quality: 'auto', size: '512x512' };
   const generation = wire.meta({ title: 'ImageGenerationRequest', examples: [example] });
   const edit = wire
-    .extend({ image: z.union([file, z.array(file)]).meta({ description: 'PNG or JPEG, 16 at most; also as `image[]`.' }), mask: file.optional().meta({ description: 'PNG with transparent parts.' }) })
+    .extend({
+      image: z.union([file, z.array(file)]).meta({ description: 'PNG or JPEG, 16 at most; also as `image[]`.' }),
+      mask: file.optional().meta({ description: 'PNG with transparent parts.' }),
+    })
     .meta({ title: 'ImageEditForm', examples: [{ ...example, prompt: 'At night', quality: 'low' }] });
   const shared = { method: 'POST', replies: { 200: { 'application/json': result, 'text/event-stream': event } }, error: errorSchema } as const;
   return [

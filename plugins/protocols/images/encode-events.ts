@@ -1,4 +1,4 @@
-/** Canonical events as a client's stream: unfinished pictures as they come, and the finished ones as its last word. */
+/** Writes canonical events as a client's stream: unfinished pictures as they come, and the finished ones at the end. */
 import { GatewayError, type CanonicalEvent, type EventEncoder, type ReplyContext } from '../../../core/index.ts';
 import { errorBody } from '../../shared/openai-error.ts';
 import type { Fields } from '../../shared/vendor-bag.ts';
@@ -17,7 +17,7 @@ export class PictureEncoder implements EventEncoder {
     this.#family = context.call instanceof ImageCall && context.call.operation === 'edit' ? 'image_edit' : 'image_generation';
   }
 
-  /** Throws at the end of a reply in which there was no picture. */
+  /** Throws at the end of a reply without pictures. */
   push(event: CanonicalEvent): string {
     this.#pictures.push(event);
     if (event.type === 'partial-image') {
@@ -34,7 +34,8 @@ export class PictureEncoder implements EventEncoder {
   #completed(): string {
     this.#pictures.check();
     const { all, usage } = this.#pictures;
-    return all.map((picture, index) => this.#frame('completed', { ...dataOf(picture), index, model: this.#context.model, ...this.#pictures.settings(picture), usage })).join('');
+    const { model } = this.#context;
+    return all.map((picture, index) => this.#frame('completed', { ...dataOf(picture), index, model, ...this.#pictures.settings(picture), usage })).join('');
   }
 
   #frame(name: string, fields: Fields): string {
@@ -43,7 +44,7 @@ export class PictureEncoder implements EventEncoder {
   }
 }
 
-/** One frame, and nothing behind it. */
+/** One frame, with nothing after it. */
 export function encodeStreamError(error: GatewayError): string {
   return `data: ${JSON.stringify(errorBody(error))}\n\n`;
 }

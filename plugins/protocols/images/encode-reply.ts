@@ -1,8 +1,8 @@
-/** A whole reply as one image result. */
+/** Writes a whole reply as one image result. */
 import type { CanonicalEvent, ReplyContext } from '../../../core/index.ts';
 import { dataOf, Pictures } from './pictures.ts';
 
-/** Throws where there is no picture in it. */
+/** Throws where the reply has no picture. */
 export function encodeReply(events: readonly CanonicalEvent[], context: ReplyContext): unknown {
   const pictures = new Pictures(context);
   for (const event of events) pictures.push(event);

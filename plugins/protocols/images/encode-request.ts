@@ -1,6 +1,6 @@
 /**
- * A canonical request as a call of this wire: JSON that asks for a picture, or a form where there are pictures to
- * edit. What an image model cannot be told is lost, by its canonical path.
+ * Writes a canonical request as a call of this wire: JSON to make a picture, or a form where there are pictures to edit.
+ * What an image model cannot be told is reported as lost, by its canonical path.
  */
 import { Form, type CanonicalRequest, type EncodedRequest, type FormFile, type ImageSettings, type Model } from '../../../core/index.ts';
 import { foreignFields } from '../../shared/foreign-fields.ts';
@@ -36,7 +36,7 @@ export function encodeRequest(request: CanonicalRequest, model: Model): EncodedR
   return prompt.images.length > 0 ? { body: formOf(fields, prompt), operation: 'edit', losses: all } : { body: fields, operation: 'generate', losses: all };
 }
 
-/** Several pictures are asked for at once and not streamed: the vendor's events do not say which of them they are of. */
+/** Several pictures are asked for at once and not streamed: the vendor's events do not say which picture they belong to. */
 function encodeStream(request: CanonicalRequest, { partials }: ImageSettings, lose: Lose): Fields {
   if (!request.stream) return { stream: bag.form(request).includes('stream-false') ? false : undefined };
   if ((request.candidates ?? 1) === 1) return { stream: true, partial_images: partials };
@@ -44,7 +44,7 @@ function encodeStream(request: CanonicalRequest, { partials }: ImageSettings, lo
   return {};
 }
 
-/** What a responses client's tool for pictures says of them; other tools have no place here. */
+/** The settings of a responses client's image tool. Other tools have no place on this wire. */
 function settingsOfTool({ tools = [] }: CanonicalRequest, lose: Lose): ImageSettings {
   let settings: ImageSettings = {};
   for (const [index, tool] of tools.entries()) {

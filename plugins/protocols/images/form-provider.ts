@@ -1,13 +1,13 @@
 /**
- * The `provider` object of a form, which holds texts alone: as JSON, or with its members spelt in the names, as the
- * official SDKs write an object: `provider[only][]=openai`, `provider[max_price][request]=0.1`.
+ * Reads the `provider` object of a form, which only holds texts. It is written as JSON, or with its members in the
+ * names, as the official SDKs do: `provider[only][]=openai`, `provider[max_price][request]=0.1`.
  */
 import type { Form } from '../../../core/index.ts';
 import { isObject } from '../../shared/vendor-bag.ts';
 import { badField } from '../../shared/wire-check.ts';
 
 const member = /^provider\[(\w+)\](?:\[(\w*)\])?$/;
-/** Some clients number the items of a list. */
+/** Matches the number of a list's item, which only some clients write. */
 const item = /^\d*$/;
 const switches: Readonly<Record<string, boolean>> = { true: true, false: false };
 
@@ -15,7 +15,7 @@ export function isProvider(name: string): boolean {
   return name === 'provider' || name.startsWith('provider[');
 }
 
-/** Undefined where the form has none. Throws `invalid_request` naming the text at fault; whether they make sense the schema says. */
+/** Undefined where the form has none. Throws `invalid_request` naming a text that cannot be read; the schema checks the values. */
 export function readProvider(texts: Form['fields']): unknown {
   const own = texts.filter(([name]) => isProvider(name));
   const [first] = own;

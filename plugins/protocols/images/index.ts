@@ -17,7 +17,7 @@ const calls: Readonly<Record<string, Match>> = {
 
 const example = `curl {url}/v1/images/generations -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" -d '{"model":"demo/paint","prompt":"A lighthouse","quality":"auto","size":"512x512"}'`;
 
-/** Canonical fields that this protocol spells otherwise. */
+/** Canonical fields that have another name in this protocol. */
 const fieldNames = {
   candidates: 'n',
   'image.size': 'size',
@@ -61,13 +61,13 @@ export function protocolWith({ quality }: { readonly quality: 'required' | 'opti
 
 export const images = definePlugin({
   name: protocolName,
-  /** `optional` also takes calls without `quality`, as the vendor does; they are made at `auto`. */
+  /** `optional` also accepts calls without `quality`, as the vendor does. They get the quality `auto`. */
   options: z.strictObject({ quality: z.enum(['required', 'optional']).default('required') }),
   apply(host, options) {
     host.protocols.add(protocolWith(options));
     host.address({ protocol: protocolName, client: 'openai', path: '/v1' });
     host.example(example);
-    // After whatever adds targets.
+    // Runs after the taps that add targets.
     host.hooks.route.tap({ name: protocolName, stage: 1 }, (targets, parsed) => reachable(targets, parsed));
   },
 });

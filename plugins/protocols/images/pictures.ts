@@ -1,6 +1,6 @@
 /**
- * The pictures of a reply, gathered from its events for the stream and the whole reply alike. A reply without one is an
- * error that says why: an image model's client has nothing to do with an empty list.
+ * Collects the pictures of a reply from its events, for streams and whole replies. A reply without pictures becomes an
+ * error that says why: the client of an image model could do nothing with an empty list.
  */
 import { GatewayError, type CanonicalEvent, type ReplyContext, type Usage } from '../../../core/index.ts';
 import { usedValue } from '../../shared/image-settings.ts';
@@ -79,7 +79,7 @@ export class Pictures {
     return this.#usage && encodeUsage(this.#usage, edits ? call.inputImages : undefined);
   }
 
-  /** How a picture was made: as its vendor says, or as it was asked of a vendor that does not say. */
+  /** How a picture was made: as its vendor says, or else as it was asked for. */
   settings({ facts, mediaType }: Pick<Picture, 'facts' | 'mediaType'>): Fields {
     const { call, capabilities } = this.#context;
     const asked = call.decode().image ?? {};
@@ -87,7 +87,7 @@ export class Pictures {
     return { size: used('size'), quality: used('quality'), background: used('background'), output_format: mediaType.replace(/^image\//, '') };
   }
 
-  /** Throws where there is no picture, saying what the vendor said instead. */
+  /** Throws where there is no picture; the error quotes what the vendor said instead. */
   check(): void {
     if (this.all.length > 0) return;
     const reason = this.#reason === '' ? '' : ` (${this.#reason})`;

@@ -1,6 +1,6 @@
 /**
- * A conversation as what an image model takes: one prompt, and the pictures it is about. What people and operators
- * said becomes the prompt, in order; pictures of either side are those to work on.
+ * Turns a conversation into what an image model takes: one prompt and some pictures. The texts of users and operators
+ * become the prompt, in order; pictures of users and of the model are those to work on.
  */
 import { GatewayError, type Block, type FormFile, type Turn } from '../../../core/index.ts';
 import type { Lose } from '../../shared/losses.ts';
@@ -16,7 +16,7 @@ export interface Prompt {
 
 const endings: Readonly<Record<string, string>> = { 'image/png': 'png', 'image/jpeg': 'jpg', 'image/webp': 'webp' };
 
-/** Throws where there is nothing to draw, or a picture that cannot be sent. */
+/** Throws where there is nothing to draw, or a picture cannot be sent. */
 export function promptOf(turns: readonly Turn[], lose: Lose): Prompt {
   const texts: string[] = [];
   const images: Omit<FormFile, 'name'>[] = [];
@@ -43,5 +43,9 @@ function fileOf({ kind, source, at }: MediaBlock, path: string, name: string): O
   if (source.type === 'base64' && mediaType !== undefined && ending !== undefined) {
     return { filename: `${name}.${ending}`, mediaType, bytes: Buffer.from(source.data, 'base64') };
   }
-  throw new GatewayError('unsupported_parameter', 'This model takes pictures as PNG, JPEG or WebP data, and nothing else beside its prompt.', { param: at ?? path });
+  throw new GatewayError(
+    'unsupported_parameter',
+    'This model takes pictures as PNG, JPEG or WebP data, and nothing else beside its prompt.',
+    { param: at ?? path },
+  );
 }

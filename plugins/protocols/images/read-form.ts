@@ -1,6 +1,6 @@
 /**
- * An edit's form as the fields and files it means: texts that stand for numbers and switches become these, and a
- * file has to be a picture by its first bytes, whatever it is called.
+ * Reads the form of an edit as fields and files. Texts that stand for numbers and switches become these, and a file has
+ * to be a picture by its first bytes, whatever its name is.
  */
 import { GatewayError, type Form, type FormFile } from '../../../core/index.ts';
 import { pictureType } from '../../shared/picture-type.ts';
@@ -8,7 +8,7 @@ import { badField } from '../../shared/wire-check.ts';
 import { isProvider, readProvider } from './form-provider.ts';
 
 export interface Picture {
-  /** The field it came in: `image`, or `image[2]` where there are several. */
+  /** The field that it came in: `image`, or `image[2]` where there are several. */
   readonly at: string;
   readonly bytes: Uint8Array;
   readonly mediaType: string;
@@ -26,7 +26,7 @@ const fileFields = new Set([...imageFields, 'mask', 'mask[]']);
 const numbers = new Set(['n', 'output_compression', 'partial_images']);
 const switches: Readonly<Record<string, boolean>> = { true: true, false: false };
 
-/** Throws `invalid_request` naming the field at fault. */
+/** Throws `invalid_request`, naming the field. */
 export function readForm({ fields: texts, files }: Form): ReadForm {
   const fields: Record<string, unknown> = { provider: readProvider(texts) };
   for (const [name, text] of texts.filter(([each]) => !isProvider(each))) {
@@ -59,10 +59,11 @@ function readPictures(files: readonly FormFile[]): Picture[] {
 function picture(at: string, bytes: Uint8Array, mask: boolean): Picture {
   const mediaType = pictureType(bytes);
   if (mediaType === 'image/png' || (mediaType === 'image/jpeg' && !mask)) return { at, bytes, mediaType, mask };
-  throw badField(at, bytes.length === 0 ? 'is an empty file' : `is no ${mask ? 'PNG' : 'PNG or JPEG'} file`, mask ? 'a PNG file with transparent parts' : 'a PNG or JPEG file');
+  const types = mask ? 'PNG' : 'PNG or JPEG';
+  throw badField(at, bytes.length === 0 ? 'is an empty file' : `is no ${types} file`, mask ? 'a PNG file with transparent parts' : 'a PNG or JPEG file');
 }
 
-/** A form where JSON is wanted, or the other way round. */
+/** The error for a form where JSON is expected, or JSON where a form is. */
 export function wrongBody(send: string): GatewayError {
   return new GatewayError('unsupported_media_type', `The body has to be sent as ${send}.`);
 }

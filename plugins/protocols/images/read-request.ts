@@ -1,4 +1,4 @@
-/** Reads a client's call, of which an edit comes as a form, and the facts the gateway decides by. */
+/** Reads a client's call (an edit comes as a form) and what the gateway needs to know to decide about it. */
 import { Form, type CanonicalRequest, type ClientCall, type InputSize, type Match, type Operation, type Preferences } from '../../../core/index.ts';
 import { preferencesOf } from '../../shared/provider-object.ts';
 import { badField, checkWire } from '../../shared/wire-check.ts';
@@ -6,7 +6,7 @@ import { decodeRequest } from './decode-request.ts';
 import { readForm, wrongBody, type Picture } from './read-form.ts';
 import { requestWire, type WireRequest } from './wire.ts';
 
-/** A call that came in this protocol. */
+/** A call that a client made in this protocol. */
 export class ImageCall implements ClientCall {
   readonly operation: Operation;
   readonly model: string;
@@ -18,9 +18,9 @@ export class ImageCall implements ClientCall {
   readonly size: InputSize;
   readonly preferences: Preferences;
   readonly carriesState = false;
-  /** Whether the caller said how many images, be it one. */
+  /** Whether the caller stated the number of images, even if it was one. */
   readonly statesCount: boolean;
-  /** Pictures to edit; a mask is none. */
+  /** Number of pictures to edit, without the mask. */
   readonly inputImages: number;
   readonly #wire: WireRequest;
   #pictures: readonly Picture[];
@@ -42,13 +42,13 @@ export class ImageCall implements ClientCall {
   decode(): CanonicalRequest {
     if (this.#request) return this.#request;
     this.#request = decodeRequest(this.#wire, this.#pictures);
-    // They may be large, and are in the request now.
+    // Released here, since they may be large and the request holds them now.
     this.#pictures = [];
     return this.#request;
   }
 }
 
-/** The reader, with or without `quality` being asked for in every call; it throws `invalid_request` naming the field at fault. */
+/** Makes the reader; `quality` says whether every call has to state one. The reader throws `invalid_request`, naming the field. */
 export function requestReader(quality: 'required' | 'optional'): (body: unknown, text: string, match: Match) => ImageCall {
   const checked = (fields: unknown): WireRequest => {
     const wire = checkWire(requestWire, fields);

@@ -1,4 +1,4 @@
-/** Usage in both directions. What the vendor does not tell apart of an image endpoint's output are the tokens of images. */
+/** Usage in both directions. Where an image endpoint does not say what its output tokens are, they are tokens of images. */
 import { knownCount, type Usage } from '../../../core/index.ts';
 import { isObject, type Fields } from '../../shared/vendor-bag.ts';
 
@@ -7,7 +7,7 @@ function details(usage: Fields, name: string): Fields {
   return isObject(found) ? found : {};
 }
 
-/** Undefined where nothing in it is a count. */
+/** Undefined where it holds no count. */
 export function decodeUsage(wire: Fields): Usage | undefined {
   const input = details(wire, 'input_tokens_details');
   const output = details(wire, 'output_tokens_details');
@@ -26,7 +26,7 @@ function less(whole: number | undefined, part: number | undefined): number | und
   return whole === undefined ? undefined : Math.max(0, whole - (part ?? 0));
 }
 
-/** Only an edit, whose number of pictures is given, tells of the pictures that went in. */
+/** For an edit, `inputImages` is the number of its pictures; only an edit reports the pictures that went in. */
 export function encodeUsage(usage: Usage, inputImages: number | undefined): Fields {
   const { input, inputImage, cacheRead, output, outputImage } = usage;
   const edit = inputImages !== undefined;

@@ -1,6 +1,6 @@
 /**
- * The fields of a call, for generations as JSON says them and for edits as the texts of a form give them: every
- * documented field with its type and range. Unknown fields pass, and `null` counts as unset, as the vendor has it.
+ * The fields of a call, which generations write as JSON and edits as the texts of a form: every documented field with
+ * its type and range. As at the vendor, unknown fields pass and `null` means unset.
  */
 import { z } from 'zod';
 import { providerObject } from '../../shared/provider-object.ts';
@@ -10,7 +10,7 @@ const modelId = 'a model id of the form <provider>/<model_name>';
 const size = '"auto", or a width and a height in pixels such as "1024x1024"';
 const asData = '"b64_json", or leave it out: this gateway answers with the image itself';
 
-/** How a picture is wanted; a tool of responses that makes pictures says it alike. */
+/** The settings of a picture. The image tool of responses has the same. */
 export const settingsWire = z.looseObject({
   quality: z.enum(['auto', 'low', 'medium', 'high', 'standard', 'hd']).nullish(),
   size: z.string(size).regex(/^(auto|[1-9]\d{1,4}x[1-9]\d{1,4})$/, size).nullish(),

@@ -1,4 +1,4 @@
-/** Where Bedrock takes calls: below the model, whose name holds colons. */
+/** Where Bedrock takes calls: the path holds the model, whose name has colons. */
 import type { Operation, Provider } from '../../../core/index.ts';
 
 function methodOf(operation: Operation, stream: boolean): string {
@@ -6,12 +6,12 @@ function methodOf(operation: Operation, stream: boolean): string {
   return stream ? 'invoke-with-response-stream' : 'invoke';
 }
 
-/** Tokens are counted by the model itself: a profile of several regions has no counts. */
+/** The name in the path. Tokens are counted by the plain model: a profile of several regions cannot count. */
 function nameFor(operation: Operation, upstream: string): string {
   return encodeURIComponent(operation === 'count' ? upstream.replace(/^[a-z]+\.(?=anthropic\.)/, '') : upstream);
 }
 
-/** Where Bedrock lists its models: at another host than the one that runs them. */
+/** Where Bedrock lists its models, which is another host than the one that runs them. */
 export function listingAt(base: string): string {
   return `${base.replace('//bedrock-runtime.', '//bedrock.')}/foundation-models`;
 }

@@ -1,18 +1,18 @@
 /**
- * Bedrock's streams: frames of bytes, each with its length and two checksums, around the events of the protocol in
- * base64. Out come the same events as server-sent ones; an exception becomes the protocol's own error event.
+ * Reads Bedrock's streams: binary frames, each with its length and two checksums, around the events of the protocol in
+ * base64. The events come out as server-sent events; an exception becomes the protocol's own error event.
  */
 import type { EventStreamCodec as Codec } from '@smithy/eventstream-codec';
 import { GatewayError, splice } from '../../../core/index.ts';
 import { loadOptional } from '../../shared/cloud/optional-package.ts';
 import { isObject, type Fields } from '../../shared/vendor-bag.ts';
 
-/** The vendor allows 24 MB; what says it is longer is no frame. */
+/** The vendor allows 24 MB. Where the length says more, it is no frame. */
 const longestFrame = 24 * 1024 * 1024;
 /** The length of an empty frame: two lengths and two checksums. */
 const shortestFrame = 16;
 
-/** Passed the bytes of a stream, cut anywhere; gives its frames, each whole. */
+/** Splits a stream of bytes, cut anywhere, into whole frames. */
 async function* framesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let pending = Buffer.alloc(0);
   for await (const chunk of body) {
@@ -31,7 +31,7 @@ function damaged(cause?: unknown): GatewayError {
   return new GatewayError('upstream_failed', 'The provider sent a damaged frame.', { cause });
 }
 
-/** The protocol's names of what Bedrock calls otherwise; all else is a failure of the vendor's. */
+/** The protocol's names for Bedrock's exceptions. All others are failures of the vendor. */
 const errorTypes: Readonly<Record<string, string>> = {
   throttlingException: 'rate_limit_error',
   serviceUnavailableException: 'overloaded_error',
@@ -50,10 +50,10 @@ function parsed(text: string): Fields {
   return value;
 }
 
-/** What the cloud measured itself: none of the protocol's, and none of the client's. */
+/** A member that the cloud adds with its own measurements. The protocol and the client do not know it. */
 const metrics = 'amazon-bedrock-invocationMetrics';
 
-/** The event inside a frame, byte for byte but for what the cloud added to it. */
+/** The event inside a frame, unchanged except for what the cloud added. */
 function innerEvent(payload: Fields): string {
   if (typeof payload['bytes'] !== 'string') throw new TypeError('a chunk without bytes');
   const text = Buffer.from(payload['bytes'], 'base64').toString('utf8');
@@ -62,7 +62,7 @@ function innerEvent(payload: Fields): string {
   return `event: ${String(type)}\ndata: ${data.replaceAll(/[\r\n]+/g, ' ')}\n\n`;
 }
 
-/** A frame as a server-sent event; empty for one that says nothing of the reply. */
+/** A frame as a server-sent event; empty where the frame says nothing about the reply. */
 function eventOf({ headers, body }: ReturnType<Codec['decode']>): string {
   const header = (name: string): string => String(headers[name]?.value ?? '');
   const text = Buffer.from(body).toString('utf8');
@@ -78,7 +78,7 @@ function eventOf({ headers, body }: ReturnType<Codec['decode']>): string {
   }
 }
 
-/** Passed a body of frames; gives it as server-sent events. Throws where a frame does not hold what it should. */
+/** Turns a body of frames into server-sent events. Throws where a frame does not hold what it should. */
 export async function* serverSentEvents(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const { EventStreamCodec } = await loadOptional('amazon-bedrock', '@smithy/eventstream-codec', () => import('@smithy/eventstream-codec'));
   const codec = new EventStreamCodec((bytes) => (typeof bytes === 'string' ? bytes : Buffer.from(bytes).toString('utf8')), (text) => Buffer.from(text));

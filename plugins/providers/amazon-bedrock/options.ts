@@ -1,4 +1,4 @@
-/** What Bedrock has to be told: the region, whose calls they are, and the regions that may answer them. */
+/** Bedrock's options: the region, the credentials, and which regions may answer. */
 import { z } from 'zod';
 import { addressSchema, fromEnvironment, keySchema, onAbortSchema, patienceSchema, secretSchema, type Model } from '../../../core/index.ts';
 
@@ -6,7 +6,7 @@ const identitySchema = z.looseObject({
   accessKeyId: z.string().min(1),
   secretAccessKey: z.string().min(1),
   sessionToken: z.string().optional(),
-  /** When a temporary one lapses. */
+  /** When temporary credentials expire. */
   expiration: z.date().optional(),
 });
 
@@ -24,13 +24,14 @@ export const optionsSchema = z.strictObject({
   /** Another address than the region's own; `AWS_ENDPOINT_URL_BEDROCK_RUNTIME` unless given. */
   baseUrl: addressSchema.optional(),
   /**
-   * An access key, or a function that gives one, such as the AWS SDK's `fromNodeProviderChain()`: it is asked again
-   * before what it gave lapses. `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN` unless given.
+   * An access key, or a function that returns one, such as the AWS SDK's `fromNodeProviderChain()`. The function is
+   * called again before its key expires. `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN` unless
+   * given.
    */
   credentials: z.union([identitySchema, z.custom<() => Promise<Identity>>(isFunction, 'an access key, or a function that gives one')]).optional(),
   /** An API key of Bedrock's, or several, shown instead of a signature; `AWS_BEARER_TOKEN_BEDROCK` unless given. */
   apiKey: keySchema.optional(),
-  /** Where calls may be answered: anywhere, within a geography, or in the region alone, which newer models do not offer everywhere. Prices differ. */
+  /** Where calls may be answered: anywhere, within one geography, or only in the region, where newer models are often missing. Prices differ. */
   profile: z.enum(['global', 'us', 'eu', 'au', 'jp', 'region']).default('global'),
   onAbort: onAbortSchema,
   timeouts: patienceSchema,
@@ -38,25 +39,26 @@ export const optionsSchema = z.strictObject({
 
 type Options = z.output<typeof optionsSchema>;
 
-/** Text is an API key. */
+/** A text is an API key. */
 export type Credential = string | Identity | (() => Promise<Identity>);
 
 export interface Place {
   readonly base: string;
   readonly region: string;
-  /** One or several. */
+  /** One credential or several. */
   readonly credentials: readonly Credential[];
 }
 
 function credentialsOf({ credentials, apiKey }: Options): Credential[] {
   const given = apiKey ?? credentials;
   if (given !== undefined) return [given].flat();
-  const [bearer, accessKeyId, secretAccessKey, sessionToken] = ['AWS_BEARER_TOKEN_BEDROCK', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'].map((variable) => fromEnvironment(variable, secretSchema));
+  const variables = ['AWS_BEARER_TOKEN_BEDROCK', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'];
+  const [bearer, accessKeyId, secretAccessKey, sessionToken] = variables.map((variable) => fromEnvironment(variable, secretSchema));
   if (bearer) return [bearer];
   return accessKeyId && secretAccessKey ? [{ accessKeyId, secretAccessKey, ...(sessionToken ? { sessionToken } : {}) }] : [];
 }
 
-/** The options, and the usual variables for what they leave open; undefined where region or credentials are not known. */
+/** Completes the options from the usual variables; undefined where the region or the credentials are missing. */
 export function placeOf(options: Options): Place | undefined {
   const region = options.region ?? fromEnvironment('AWS_REGION', regionSchema);
   const credentials = credentialsOf(options);
@@ -65,7 +67,7 @@ export function placeOf(options: Options): Place | undefined {
   return { base: base.replace(/\/+$/, ''), region, credentials };
 }
 
-/** The models of the catalogue that this profile has; their names begin with it. */
+/** The models of the catalogue that this profile offers. Their names begin with the profile's. */
 export function servedBy(models: readonly Model[], profile: Options['profile']): readonly Model[] {
   return models.filter(({ upstream }) => upstream.startsWith(profile === 'region' ? 'anthropic.' : `${profile}.`));
 }

@@ -1,4 +1,7 @@
-/** Bedrock's replies as the protocol has them: frames as events, counts by their own name, and refusals by the status their kind has elsewhere. */
+/**
+ * Turns Bedrock's replies into those of the protocol: frames become events, counts get their usual name, and refusals
+ * the status that their kind has at other vendors.
+ */
 import { knownCount, type Operation, type Target, type UpstreamResponse } from '../../../core/index.ts';
 import { isObject } from '../../shared/vendor-bag.ts';
 import { serverSentEvents } from './frames.ts';
@@ -7,7 +10,7 @@ function header({ headers }: UpstreamResponse, name: string): string {
   return String(headers[name] ?? '');
 }
 
-/** Kinds of refusals whose status says less than they do; what concerns our account is none of the caller's. */
+/** Kinds of refusals whose status is misleading. Refusals that concern our account are not the caller's fault. */
 const statuses: Readonly<Record<string, number>> = {
   ServiceQuotaExceededException: 429,
   ThrottlingException: 429,
@@ -18,15 +21,15 @@ const statuses: Readonly<Record<string, number>> = {
 };
 
 function statusOf(response: UpstreamResponse, operation: Operation): number {
-  // 400 is how it says as well that it does not count for this model; an estimate is better than none.
+  // Bedrock also answers 400 where it cannot count for a model. As a 404 it leads to an estimate, which is better than an error.
   if (operation === 'count' && response.status === 400) return 404;
   const [kind = ''] = header(response, 'x-amzn-errortype').split(':');
   return response.status === 200 ? 200 : (statuses[kind] ?? response.status);
 }
 
 /**
- * What Bedrock refuses as the caller's mistake though it is our set-up: a model that wants an inference profile, has not
- * been asked for, is not in the region, or is gone. It has no kinds for these, only words.
+ * Refusals that Bedrock calls the caller's mistake although our set-up is wrong: the model needs an inference profile,
+ * was not enabled, is not in the region, or was retired. They have no kind of their own, only words.
  */
 const ourSetUp = /on-demand throughput|model identifier is invalid|operation not allowed|access to the model|use case details|end of its life|data retention mode/i;
 
@@ -47,7 +50,7 @@ async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(text);
 }
 
-/** A 400 as what it is: a model that is not to be had here, where it is not the caller's mistake. */
+/** What a 400 really means: where our set-up is wrong, the model cannot be had here. */
 async function refusal(response: UpstreamResponse): Promise<UpstreamResponse> {
   const text = await textOf(response.body);
   return { ...response, status: ourSetUp.test(text) ? 404 : 400, body: bytesOf(text) };
@@ -62,6 +65,8 @@ export function unwrap(response: UpstreamResponse, _target: Target, operation: O
   const status = statusOf(response, operation);
   if (status === 400) return refusal(response);
   if (operation === 'count' && status === 200) return { ...response, body: countBody(response.body) };
-  if (!header(response, 'content-type').startsWith('application/vnd.amazon.eventstream')) return status === response.status ? response : { ...response, status };
+  if (!header(response, 'content-type').startsWith('application/vnd.amazon.eventstream')) {
+    return status === response.status ? response : { ...response, status };
+  }
   return { ...response, headers: { ...response.headers, 'content-type': 'text/event-stream' }, body: serverSentEvents(response.body) };
 }

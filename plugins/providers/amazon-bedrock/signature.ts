@@ -1,4 +1,4 @@
-/** Whose calls they are, as AWS wants to know it: by a signature over the finished bytes (SigV4), or by an API key. */
+/** Signs calls for AWS: with a signature over the finished bytes (SigV4), or with an API key. */
 import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto';
 import type { Provider } from '../../../core/index.ts';
 import { Lapsing } from '../../shared/cloud/lapsing.ts';
@@ -12,7 +12,7 @@ function viewOf(data: Bytes): string | NodeJS.ArrayBufferView {
   return data instanceof ArrayBuffer ? new Uint8Array(data) : new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 }
 
-/** Node's own SHA-256 in the shape the signer wants: one in JavaScript would hold the event loop for a long body. */
+/** Node's own SHA-256 in the shape that the signer wants. One written in JavaScript would block the event loop for long bodies. */
 export class Sha256 {
   readonly #hash: Hash | Hmac;
 
@@ -29,7 +29,7 @@ export class Sha256 {
   }
 }
 
-/** What a key without an end counts as. */
+/** The expiry of a key that states none. */
 const never = Number.POSITIVE_INFINITY;
 
 function identityFrom(credential: Identity | (() => Promise<Identity>)): () => Promise<Identity> {

@@ -1,6 +1,6 @@
 /**
- * How Bedrock wants messages: the version and the betas in the body and not in headers, the model and whether it
- * streams in the address alone, and a count as a call in base64.
+ * Writes messages as Bedrock wants them: version and betas are in the body instead of headers, the model and whether to
+ * stream are only in the address, and a count is a whole call in base64.
  */
 import { splice, type Edit, type Operation, type Target, type UpstreamRequest } from '../../../core/index.ts';
 import { bodyText } from '../../shared/cloud/body-text.ts';
@@ -15,7 +15,7 @@ export function wrap(request: UpstreamRequest, { model }: Target, operation: Ope
     { path: ['stream'], value: undefined },
   ];
   if (betas) edits.push({ path: ['anthropic_beta'], value: betas.split(',').map((beta) => beta.trim()) });
-  // A count is read as a call, and a call has to have a limit, above what it thinks.
+  // Bedrock reads a count as a call, and a call needs an output limit that is above its budget for thinking.
   if (operation === 'count') edits.push({ path: ['max_tokens'], value: model.outputLimit });
   const body = splice(bodyText(request), edits);
   if (operation !== 'count') return { ...request, headers, body };

@@ -1,6 +1,6 @@
 /**
- * Where Azure takes calls. Its undated version has one address for all deployments, which are named in the body like
- * models; a dated one has an address for each, and its version in the query.
+ * Where Azure takes calls. The version without a date has one address for all deployments, and the body names the
+ * deployment as its model. A dated version has an address for each deployment, and the version in the query.
  */
 import type { Provider, Target } from '../../../core/index.ts';
 import { urlPath } from '../../shared/url-path.ts';
@@ -16,7 +16,7 @@ function rootAt(base: string, version: string | undefined): Root {
   return { root: isDated ? `${base}/openai` : `${base}/openai/v1`, query: version === undefined || version === 'v1' ? '' : `?api-version=${version}`, isDated };
 }
 
-/** Where the resource lists what it could serve. */
+/** Where the resource lists the models that it could serve. */
 export function listingAt(base: string, version: string | undefined): string {
   const { root, query } = rootAt(base, version);
   return `${root}/models${query}`;

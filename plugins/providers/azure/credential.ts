@@ -1,4 +1,4 @@
-/** Who calls, as Azure wants to know it: by the resource's key, or by a token of Entra ID for whoever this machine is. */
+/** Signs calls for Azure: with the resource's key, or with a token of Entra ID for the identity of this machine. */
 import type { Provider } from '../../../core/index.ts';
 import { Lapsing, type Fetched } from '../../shared/cloud/lapsing.ts';
 import { loadOptional } from '../../shared/cloud/optional-package.ts';

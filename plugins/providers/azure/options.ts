@@ -1,4 +1,4 @@
-/** What Azure has to be told: the resource, how to show who calls, and which deployment serves which model. */
+/** Azure's options: the resource, the credentials, and which deployment serves which model. */
 import { z } from 'zod';
 import { addressSchema, fromEnvironment, keySchema, onAbortSchema, patienceSchema, secretSchema, type Model } from '../../../core/index.ts';
 
@@ -9,9 +9,12 @@ export const optionsSchema = z.strictObject({
   baseUrl: addressSchema.optional(),
   /** The resource's key, or several; `AZURE_OPENAI_API_KEY` unless given, and without one a token of Entra ID is asked for. */
   apiKey: keySchema.optional(),
-  /** A dated version asks at the deployments' own addresses; `OPENAI_API_VERSION` unless given, and without one it is `v1`. */
+  /** With a dated version, calls go to the deployments' own addresses; `OPENAI_API_VERSION` unless given, and `v1` without either. */
   apiVersion: versionSchema.optional(),
-  /** Deployments by Azure's name of their model: `{ 'gpt-5': 'our-gpt-5' }`. Only these models are offered; without it all, by their own names. */
+  /**
+   * The deployment of each model, by Azure's name of the model: `{ 'gpt-5': 'our-gpt-5' }`. Only these models are
+   * offered; without the option all are, each under its own name.
+   */
   deployments: z.record(z.string(), z.string().regex(/^[\w.-]+$/, 'a name of letters, digits, ".", "_" and "-"')).optional(),
   onAbort: onAbortSchema,
   timeouts: patienceSchema,
@@ -19,7 +22,7 @@ export const optionsSchema = z.strictObject({
 
 type Options = z.output<typeof optionsSchema>;
 
-/** The options, and the usual variables for what they leave open. */
+/** Completes the options from the usual variables. */
 export function resourceOf({ baseUrl, apiKey, apiVersion }: Options): Pick<Options, 'baseUrl' | 'apiKey' | 'apiVersion'> {
   return {
     baseUrl: (baseUrl ?? fromEnvironment('AZURE_OPENAI_ENDPOINT', addressSchema))?.replace(/\/+$/, ''),
@@ -28,7 +31,7 @@ export function resourceOf({ baseUrl, apiKey, apiVersion }: Options): Pick<Optio
   };
 }
 
-/** The models that are deployed, each by its deployment's name. Throws where one is named that Azure has not. */
+/** The models that are deployed, each with the name of its deployment. Throws where Azure has no such model. */
 export function deployed(models: readonly Model[], deployments: Options['deployments']): readonly Model[] {
   if (!deployments) return models;
   return Object.entries(deployments).map(([name, upstream]) => {

@@ -1,6 +1,6 @@
 /**
- * What the demo model says: it quotes what it was sent, calls the first tool it is offered, and tells what the
- * tool answered. The same request always gets the same answer, and none of it pretends to know anything.
+ * What the demo model says: it quotes what it was sent, calls the first tool it is offered, and repeats what the tool
+ * answered. The same request always gets the same answer, and no answer pretends to know anything.
  */
 import { exampleOf } from './example.ts';
 import { attachmentsOf, textOf, type Request } from './request.ts';
@@ -16,12 +16,12 @@ const introduction = 'This is Tollgate\'s demo model. It answers offline and kno
 const longestQuote = 500;
 const bytesPerToken = 4;
 
-/** The demo model's own rule, and what it is billed by: a token is four bytes of UTF-8. */
+/** The demo model's own measure, by which it is billed: a token is four bytes of UTF-8. */
 export function tokensOf(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / bytesPerToken);
 }
 
-/** The answer, and what ends it: a stop sequence, the limit, or itself. */
+/** The answer and why it ends: a stop sequence, the limit, or because it is complete. */
 export function answerTo(request: Request): Outcome {
   const whole = wholeAnswer(request);
   const stopped = whole.kind === 'text' ? beforeStop(whole.text, request.stop) : whole.text;
@@ -62,7 +62,7 @@ function lastSaid(messages: Request['messages']): string {
   return said ? textOf(said) : '';
 }
 
-/** The beginning of a text, never ending in half a character. */
+/** The beginning of a text, which never ends with half a character. */
 function quote(text: string): string {
   return text.length <= longestQuote ? text : `${text.slice(0, longestQuote).replace(/[\uD800-\uDBFF]$/, '')}…`;
 }

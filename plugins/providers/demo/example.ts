@@ -1,6 +1,6 @@
 /**
- * The plainest value that fits a JSON Schema: what the demo model calls a tool with, or answers where JSON is
- * asked for. A schema is a stranger's: one that refers to itself, or asks for millions of values, is given up on.
+ * The simplest value that fits a JSON Schema: the demo model calls tools with it, and answers with it where JSON is
+ * asked for. Schemas come from strangers, so one that refers to itself, or needs millions of values, is given up on.
  */
 
 type Schema = Readonly<Record<string, unknown>>;
@@ -18,7 +18,7 @@ const formats = new Map<unknown, string>([
   ['uuid', '00000000-0000-4000-8000-000000000000'],
 ]);
 
-/** Passed a schema as the client wrote it; what cannot be read, or goes too far, gives `null`. */
+/** `root` is a schema as the client wrote it. One that cannot be read, or goes too far, gives `null`. */
 export function exampleOf(root: unknown): unknown {
   let valuesLeft = mostValues;
 
@@ -88,7 +88,7 @@ function numberFor(schema: Schema): number {
   return Math.min(least, numberIn(schema, 'maximum') ?? least);
 }
 
-/** What fits all parts at once: their properties and requirements together, and of the rest the last word. */
+/** A schema that fits all parts: it has the properties and requirements of all, and for every other member the last part counts. */
 function merged(parts: readonly unknown[]): Schema {
   const schemas = parts.filter(isSchema);
   return {
@@ -98,7 +98,7 @@ function merged(parts: readonly unknown[]): Schema {
   };
 }
 
-/** What `#/$defs/Name` stands for. */
+/** The schema that a reference such as `#/$defs/Name` points to. */
 function referred(root: unknown, reference: string): unknown {
   let place = root;
   for (const step of reference.replace(/^#\/?/, '').split('/').filter(Boolean)) {

@@ -1,14 +1,14 @@
-/** The demo model's pictures: a sun over bands of colour, all of which follow from the prompt, as a real PNG of the size that was asked for. */
+/** The demo model's pictures: a sun over bands of colour, all derived from the prompt, as a real PNG of the size that was asked for. */
 import { createHash } from 'node:crypto';
 import { encode } from 'fast-png';
 
 export interface Sketch {
   readonly width: number;
   readonly height: number;
-  /** What decides the colours. */
+  /** The text that the colours are derived from. */
   readonly subject: string;
   readonly transparent: boolean;
-  /** From 0 to 1: how much of the picture is there already. */
+  /** From 0 to 1: how much of the picture is painted already. */
   readonly progress: number;
 }
 
@@ -27,7 +27,7 @@ function between([r1, g1, b1]: Colour, [r2, g2, b2]: Colour, share: number): Col
   return [mixed(r1, r2), mixed(g1, g2), mixed(b1, b2)];
 }
 
-/** Each pixel is the number of its colour: nothing yet, a band, or the sun. In full colours a picture would hold up everybody else for as long as it takes. */
+/** Each pixel is the index of its colour: nothing yet, a band, or the sun. A picture in full colours would block the event loop for too long. */
 export function paint({ width, height, subject, transparent, progress }: Sketch): Uint8Array {
   const [top, bottom, sun] = coloursOf(subject);
   const sky = Array.from({ length: bands }, (_, band) => between(top, bottom, band / bands));

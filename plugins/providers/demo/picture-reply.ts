@@ -8,12 +8,12 @@ import { jsonResponse, readJson, refusal, type ReplyContext } from './reply.ts';
 
 const whole = z.coerce.number().int();
 
-/** What is null is not said. */
+/** Null means that a field was not set. */
 function unsaid(value: unknown): unknown {
   return value ?? undefined;
 }
 
-/** The texts of a form say numbers and switches in words. */
+/** A form has numbers and switches as text. */
 const requestSchema = z.looseObject({
   model: z.string(),
   prompt: z.string().min(1),
@@ -31,7 +31,7 @@ const usualSize = '1024x1024';
 /** Pixels the demo model counts as one token. */
 const pixelsPerToken = 4096;
 
-/** Passed a finished request; one that makes no sense is answered 400, as a vendor would. */
+/** Answers a finished request. Like a vendor, it answers 400 to one that makes no sense. */
 export async function pictureFor({ url, body, headers }: UpstreamRequest, context: ReplyContext): Promise<UpstreamResponse> {
   const edit = url.endsWith('/edits');
   const { fields, images } = edit ? await readForm(body, headers['content-type'] ?? '') : { fields: readJson(Buffer.from(body).toString('utf8')), images: 0 };
@@ -42,7 +42,7 @@ export async function pictureFor({ url, body, headers }: UpstreamRequest, contex
   const data: { b64_json: string }[] = [];
   for (let index = 0; index < request.n; index += 1) {
     data.push({ b64_json: draw(request, index) });
-    // To paint takes a while, in which nobody else has a turn.
+    // Painting takes a while and blocks the event loop, so others get a turn after each picture.
     await turn(undefined, { signal: context.signal });
   }
   return jsonResponse(200, { created: context.created, data, ...madeAs(request), usage: usage(request, images) });
@@ -59,7 +59,7 @@ function dimensionsOf({ size }: Request): readonly [width: number, height: numbe
   return [width, height];
 }
 
-/** The picture in base64; each of several is another one. */
+/** The picture in base64. Each of several is different. */
 function draw(request: Request, index: number, progress = 1): string {
   const [width, height] = dimensionsOf(request);
   const picture = paint({ width, height, subject: `${request.prompt} ${index}`, transparent: request.background === 'transparent', progress });

@@ -6,7 +6,7 @@ import { answerTo, tokensOf, type Outcome } from './answer.ts';
 import { requestSchema, type Request } from './request.ts';
 
 export interface ReplyContext {
-  /** The exchange's id: replies and tool calls carry it, so that no two are alike. */
+  /** The exchange's id. Replies and tool calls contain it, so that their ids are unique. */
   readonly id: string;
   /** Unix seconds. */
   readonly created: number;
@@ -15,7 +15,7 @@ export interface ReplyContext {
   readonly signal: AbortSignal;
 }
 
-/** Passed the body of a finished request; a body that makes no sense is answered 400, as a vendor would. */
+/** Answers the body of a finished request. Like a vendor, it answers 400 to a body that makes no sense. */
 export function replyTo(body: string | Uint8Array, context: ReplyContext): UpstreamResponse {
   const parsed = requestSchema.safeParse(readJson(Buffer.from(body).toString('utf8')));
   if (!parsed.success) return jsonResponse(400, refusal(parsed.error));
@@ -70,7 +70,7 @@ function callId({ id }: ReplyContext, index: number): string {
   return `call_${id}_${index}`;
 }
 
-/** Media are not counted: the demo model does not read them. */
+/** These are not counted, since the demo model does not read them. */
 const media = new Set(['image_url', 'input_audio', 'file']);
 
 function usage(request: Request, { answer }: Outcome): unknown {

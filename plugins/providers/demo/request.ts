@@ -1,4 +1,4 @@
-/** What the demo model understands of a chat-completions request; fields it does not know are let be. */
+/** The part of a chat-completions request that the demo model understands; it ignores all other fields. */
 import { z } from 'zod';
 
 const part = z.looseObject({ type: z.string(), text: z.string().optional() });
@@ -32,13 +32,13 @@ export const requestSchema = z.looseObject({
 export type Request = z.output<typeof requestSchema>;
 export type Message = Request['messages'][number];
 
-/** The text of a message, whichever way it was written. */
+/** The text of a message, in whichever form it was written. */
 export function textOf({ content }: Message): string {
   if (typeof content === 'string') return content;
   return (content ?? []).map(({ text }) => text ?? '').join('');
 }
 
-/** How many parts of a message are something else than text. */
+/** How many parts of a message are not text. */
 export function attachmentsOf({ content }: Message): number {
   return typeof content === 'string' ? 0 : (content ?? []).filter(({ text }) => text === undefined).length;
 }

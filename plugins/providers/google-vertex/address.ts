@@ -1,4 +1,4 @@
-/** Where Vertex takes calls: below project, location and publisher, by model and method. */
+/** Where Vertex takes calls: the path holds project, location, publisher, model and method. */
 import type { Operation, Provider } from '../../../core/index.ts';
 import { urlPath } from '../../shared/url-path.ts';
 import type { Place } from './options.ts';
@@ -9,7 +9,7 @@ function geminiMethod(operation: Operation, stream: boolean): string {
   return stream ? 'streamGenerateContent?alt=sse' : 'generateContent';
 }
 
-/** A count that costs nothing, for whoever wants to know whether calls would be taken: address and body. */
+/** Address and body of a count, which costs nothing, to find out whether calls would be accepted. */
 export function countAt({ base, project, location }: Place, model: string): { url: string; body: string } {
   const url = `${base}/v1/projects/${project}/locations/${location}/publishers/google/models/${model}:countTokens`;
   return { url, body: '{"contents":[{"role":"user","parts":[{"text":"Hello!"}]}]}' };
@@ -20,7 +20,7 @@ export function endpointsAt({ base, project, location }: Place): Provider['endpo
   return {
     'generate-content': ({ model }, operation, stream) => `${publishers}/google/models/${urlPath(model.upstream)}:${geminiMethod(operation, stream)}`,
     messages({ model }, operation, stream) {
-      // Its counts are a model of their own, and name the one they are for in the body.
+      // Counting has a model of its own; the body names the model to count for.
       const name = operation === 'count' ? 'count-tokens' : urlPath(model.upstream);
       return `${publishers}/anthropic/models/${name}:${stream ? 'streamRawPredict' : 'rawPredict'}`;
     },

@@ -1,16 +1,16 @@
-/** Whose calls they are, as Google wants to know it: an access token of a service account, or of whoever this machine is. */
+/** Signs calls for Google with an access token, of a service account or of the identity of this machine. */
 import type { Provider } from '../../../core/index.ts';
 import { Lapsing, type Fetched } from '../../shared/cloud/lapsing.ts';
 import { loadOptional } from '../../shared/cloud/optional-package.ts';
 import type { ServiceAccount } from './options.ts';
 
 const scope = 'https://www.googleapis.com/auth/cloud-platform';
-/** For how long a token is used whose source does not say how long it is good for. */
+/** For how long a token is used that came without an expiry. */
 const whenUnsaid = 10 * 60_000;
 
 async function fetchHeaders(account: ServiceAccount | undefined): Promise<Fetched<Readonly<Record<string, string>>>> {
   const { GoogleAuth, JWT } = await loadOptional('google-vertex', 'google-auth-library', () => import('google-auth-library'));
-  // A new one each time: what it keeps would outlive a token that the vendor refuses.
+  // Made anew each time: a kept one would return a token that the vendor has already refused.
   const scopes = [scope];
   const client = account ? new JWT({ email: account.client_email, key: account.private_key, scopes }) : await new GoogleAuth({ scopes }).getClient();
   const headers = await client.getRequestHeaders();

@@ -1,4 +1,4 @@
-/** What Vertex has to be told: the project, the location it is asked in, and whose calls they are. */
+/** Vertex's options: the project, the location, and the credentials. */
 import { z } from 'zod';
 import { addressSchema, fromEnvironment, onAbortSchema, patienceSchema } from '../../../core/index.ts';
 
@@ -30,13 +30,13 @@ export interface Place {
   readonly location: string;
 }
 
-/** Locations that are several regions are served below a domain of their own. */
+/** Locations that span several regions have a domain of their own. */
 function hostOf(location: string): string {
   if (location === 'global') return 'aiplatform.googleapis.com';
   return location.includes('-') ? `${location}-aiplatform.googleapis.com` : `aiplatform.${location}.rep.googleapis.com`;
 }
 
-/** The options, and the usual variables for what they leave open; undefined where project or location are not known. */
+/** Completes the options from the usual variables; undefined where the project or the location is missing. */
 export function placeOf(options: Options): Place | undefined {
   const project = options.project ?? fromEnvironment('GOOGLE_CLOUD_PROJECT', projectSchema);
   const location = options.location ?? fromEnvironment('GOOGLE_CLOUD_LOCATION', locationSchema);

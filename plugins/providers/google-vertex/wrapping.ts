@@ -1,6 +1,6 @@
 /**
- * How Vertex wants what others publish: messages with the version in the body and the model in the address alone;
- * generate-content as it is, but for counts, which hold no request inside.
+ * Writes requests as Vertex wants them. Messages have their version in the body and the model only in the address.
+ * Generate-content is unchanged, except that a count holds no nested request.
  */
 import { splice, type Operation, type Target, type UpstreamRequest } from '../../../core/index.ts';
 import { bodyText } from '../../shared/cloud/body-text.ts';
@@ -8,7 +8,7 @@ import { isObject } from '../../shared/vendor-bag.ts';
 
 const version = 'vertex-2023-10-16';
 
-/** All that a count takes, in both spellings of this wire. */
+/** All members that a count takes, in both spellings of this wire. */
 const counted: ReadonlySet<string> = new Set(['contents', 'systemInstruction', 'system_instruction', 'tools', 'generationConfig', 'generation_config']);
 
 function countBody(text: string): string {
@@ -22,6 +22,7 @@ export function wrap(request: UpstreamRequest, { protocol }: Target, operation: 
   if (protocol.name !== 'messages') return operation === 'count' ? { ...request, body: countBody(bodyText(request)) } : request;
   const { 'anthropic-version': _, ...headers } = request.headers;
   const isCount = operation === 'count';
-  const body = splice(bodyText(request), [{ path: ['anthropic_version'], value: version }, ...(isCount ? [] : [{ path: ['model'] as const, value: undefined }])]);
+  const withoutModel = isCount ? [] : [{ path: ['model'] as const, value: undefined }];
+  const body = splice(bodyText(request), [{ path: ['anthropic_version'], value: version }, ...withoutModel]);
   return { ...request, headers, body };
 }
