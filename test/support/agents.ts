@@ -1,6 +1,6 @@
 /**
- * How coding agents come again, as was seen of them: as often and for the same reasons, without most of their pauses.
- * Codex looks at bodies and hardly at headers, Claude Code does what `x-should-retry` says, Gemini CLI knows neither.
+ * How coding agents retry, as real ones were seen to: as often and for the same reasons, but without most of their
+ * pauses. Codex mainly looks at bodies, Claude Code obeys `x-should-retry`, and Gemini CLI knows neither.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 

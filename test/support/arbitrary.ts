@@ -1,4 +1,4 @@
-/** What bodies of any protocol are made of, for laws that hold of all of them. */
+/** Generators of values in request bodies of any protocol, for property tests. */
 import fc from 'fast-check';
 
 export const text = fc.string({ unit: 'binary', maxLength: 12 });

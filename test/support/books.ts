@@ -1,4 +1,4 @@
-/** The books of a gateway beside it, and a key of an account that has nobody else's calls in it. */
+/** The ledger of a running gateway, opened beside it, and a key whose account has no other calls. */
 import { join } from 'node:path';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';

@@ -1,4 +1,4 @@
-/** A cable between a client and a server that a test can hold, so that nothing passes and nobody is told, and cut. */
+/** A cable between a client and a server that a test can cut, or hold: then nothing passes, and neither side is told. */
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 

@@ -1,4 +1,4 @@
-/** What `tollgate check` finds in each of several configurations, in one process: prints a list of what was told, or what it lacks. */
+/** Runs `tollgate check` on several configurations in one process, and prints a list of its findings. */
 import { pino } from 'pino';
 import { loadConfig } from '../../core/config.ts';
 import { createGateway } from '../../core/gateway.ts';

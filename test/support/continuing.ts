@@ -1,4 +1,4 @@
-/** How a client of each family goes on from a reply: by sending back what it was given, as it was given, and what it has to say to it. */
+/** How a client of each family continues after a reply: it sends back what it was given, unchanged, and adds its next message. */
 import { hear, objects, type SaidCall } from './listen.ts';
 import type { Wire } from './replaying-vendor.ts';
 import { isObject, type Json } from './json.ts';

@@ -1,4 +1,4 @@
-/** Exchanges at each stage, made by hand: what a hook is given when there is no gateway to walk one. */
+/** Exchanges at each stage, made by hand: what hooks are called with, without a gateway. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { pino } from 'pino';
 import { Cancellation } from '../../core/cancellation.ts';

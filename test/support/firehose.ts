@@ -1,4 +1,4 @@
-/** A vendor of the four text wires that says as much as is taken of it: so many pieces, or for as long as anyone listens. */
+/** A vendor of the four text wires that sends as much as is read: a given number of pieces, or for as long as anyone listens. */
 import type { ServerResponse } from 'node:http';
 import { setImmediate as turn } from 'node:timers/promises';
 import { wires, type Wire } from './replaying-vendor.ts';

@@ -1,4 +1,4 @@
-/** What a plugin is given, without a gateway around it: real hooks and registries, and a record of what it asked for. */
+/** What a plugin is given, without a gateway: real hooks and registries, and a record of what it asked for. */
 import { pino } from 'pino';
 import { Registry as MetricsRegistry } from 'prom-client';
 import { Catalog } from '../../core/catalog.ts';

@@ -1,4 +1,4 @@
-/** A gateway before a fake vendor, with an account and a key: what most stories need. */
+/** A gateway in front of a fake vendor, with an account and a key, which is what most flows need. */
 import OpenAI from 'openai';
 import type { ConfigInput } from '../../core/config.ts';
 import { bearer } from '../../plugins/auth/bearer.ts';

@@ -1,4 +1,4 @@
-/** Every bundled plugin, found by reading the folders: one that somebody adds is among them. */
+/** Every bundled plugin, found by reading the folders, so that a new one is included. */
 import { globSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { z } from 'zod';

@@ -1,4 +1,4 @@
-/** A JSON object as tests look into it. */
+/** JSON objects, and how tests recognise one. */
 export type Json = Record<string, unknown>;
 
 export function isObject(value: unknown): value is Json {

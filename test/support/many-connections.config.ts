@@ -1,4 +1,4 @@
-/** A configuration that asks for more connections than a process with few files can have. */
+/** A configuration that needs more connections than a process may have where its limit of files is low. */
 import { defineConfig } from '../../core/index.ts';
 import { demo } from '../../plugins/providers/demo.ts';
 

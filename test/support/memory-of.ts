@@ -1,4 +1,4 @@
-/** What a gateway that runs by itself has in memory, and whether it grows. */
+/** Measures the memory of a gateway in its own process, and whether it grows. */
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import type { RunningGateway } from './process.ts';

@@ -1,4 +1,4 @@
-/** Models that tests call, told by what is special about them. */
+/** Models for tests, which state only what is special about them. */
 import { checkModel, type Model, type ModelFacts } from '../../core/index.ts';
 
 /** Makes models like the usual one, but for what is said otherwise. */

@@ -1,4 +1,4 @@
-/** The options a schema has, one by one, with what each is where nothing is said: what a reference has to list. */
+/** The options of a schema, one by one with their defaults: what a reference has to list. */
 import { z } from 'zod';
 import { unwrap } from '../../core/options.ts';
 

@@ -1,4 +1,4 @@
-/** A web server on loopback with pictures, and with what is none: what it does stands in the path. */
+/** A web server on loopback with pictures and other files. The path says what it should do. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 

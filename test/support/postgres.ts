@@ -1,4 +1,4 @@
-/** A real PostgreSQL for tests and measures: started by who needs it, gone with them, and databases on it. */
+/** A real PostgreSQL for tests and benches: it starts when one needs it, ends with it, and has databases for each. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Bytes on a socket as nobody's HTTP library would send them, and all that comes back. */
+/** Sends bytes on a socket that no HTTP library would send, and reads everything that comes back. */
 import { connect, type Socket } from 'node:net';
 
 export interface RawAnswer {

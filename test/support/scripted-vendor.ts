@@ -1,4 +1,4 @@
-/** A vendor that does exactly what one test says to each request, down to the socket; it knows no protocol. */
+/** A vendor that does exactly what a test says for each request, down to the socket. It knows no protocol. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 

@@ -1,4 +1,7 @@
-/** Requests that say in two ways, or in a broken one, where they end: whoever reads the end elsewhere takes what stands behind it for a second request. */
+/**
+ * Requests that state their end in two ways, or in a broken one. A server that finds the end elsewhere would take the
+ * bytes behind it for a second request.
+ */
 
 export const callPath = '/v1/chat/completions';
 

@@ -1,6 +1,6 @@
 /**
- * Snapshots that are claims: each is a checked-in file that was read by a person. A missing one fails, and none is
- * written unless `UPDATE_GOLDEN=1` says so.
+ * Snapshots that a person has read: each is a checked-in file. A missing one fails the test, and none is written
+ * without `UPDATE_GOLDEN=1`.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { expect } from 'vitest';

@@ -1,4 +1,4 @@
-/** Vendors that are a tap on `dispatch`: a story in which only bodies matter needs no socket behind the gateway. */
+/** Vendors that are taps on `dispatch`, for flows in which only bodies matter and no socket is needed behind the gateway. */
 import { z } from 'zod';
 import { checkModel, definePlugin, type ModelFacts, type Plugin, type Routed, type UpstreamRequest } from '../../core/index.ts';
 

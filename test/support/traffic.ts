@@ -1,6 +1,6 @@
 /**
- * Calls through routing plugins on a clock of their own, against vendors that are a function: hours pass in a moment,
- * and the same calls come out each time. What the pipeline does with targets and attempts is done here in little.
+ * Sends calls through routing plugins on a simulated clock, to vendors that are a function. Hours pass in a moment, and
+ * each run has the same calls. It does a small part of what the pipeline does with targets and attempts.
  */
 import { vi } from 'vitest';
 import { Cancellation } from '../../core/cancellation.ts';

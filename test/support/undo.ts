@@ -1,4 +1,4 @@
-/** After each file its process is as it was before, for the next one: real time, its own environment, nothing watched or replaced. */
+/** Restores the process after each test file: real time, its own environment, and nothing watched or replaced. */
 import { afterAll, vi } from 'vitest';
 
 afterAll(() => {

@@ -1,4 +1,4 @@
-/** A configuration with a mistake in it, for the test of what is said then. */
+/** A configuration with a mistake, for the test of the error message. */
 import { defineConfig } from '../../core/index.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
 

@@ -1,4 +1,4 @@
-/** Azure before fakes of OpenAI's: the key or the token is checked, and its addresses are OpenAI's again. */
+/** Azure in front of fakes of OpenAI: it checks the key or the token, and turns its addresses into OpenAI's. */
 import { z } from 'zod';
 import { startImagesVendor, type ImageCall } from '../vendor/images.ts';
 import { startOpenaiVendor } from '../vendor/index.ts';

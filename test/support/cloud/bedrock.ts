@@ -1,4 +1,4 @@
-/** Bedrock before a fake of Anthropic's: signatures are checked, the wrapping is taken off strictly, streams are framed. */
+/** Bedrock in front of a fake of Anthropic: it checks signatures, unwraps requests strictly, and frames streams. */
 import { z } from 'zod';
 import { startMessagesVendor, type MessagesRequest } from '../vendor/messages.ts';
 import type { Stage } from '../vendor/stage.ts';

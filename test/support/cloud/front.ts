@@ -1,6 +1,6 @@
 /**
- * A cloud before a fake vendor: it looks at what arrives, refuses it or hands it on as the vendor's own API would be
- * asked, and dresses the reply as the cloud does. What it is handed leaves as soon as its own client does.
+ * A cloud in front of a fake vendor. It checks what arrives, refuses it or passes it on as the vendor's own API wants
+ * it, and changes the reply as the cloud does. When its client leaves, its call to the vendor ends too.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';

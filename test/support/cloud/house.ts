@@ -1,4 +1,4 @@
-/** A gateway with one cloud behind it, an account and a key, and the official SDKs before it. */
+/** A gateway with one cloud behind it, an account and a key, and the official SDKs as its clients. */
 import type { Plugin } from '../../../core/index.ts';
 import { apiKeyHeader } from '../../../plugins/auth/api-key-header.ts';
 import { bearer } from '../../../plugins/auth/bearer.ts';

@@ -1,4 +1,4 @@
-/** Signature Version 4 from the verifier's side, written from AWS's description of it and of nothing else. */
+/** Signature Version 4 as the verifier computes it, written only from AWS's description. */
 import { createHash, createHmac } from 'node:crypto';
 import type { Arrived } from './front.ts';
 

@@ -1,4 +1,4 @@
-/** Vertex before fakes of Google's and Anthropic's: tokens are checked, and the wrapping is taken off strictly. */
+/** Vertex in front of fakes of Google and Anthropic: it checks tokens, and unwraps requests strictly. */
 import { z } from 'zod';
 import { startGenerateContentVendor, type GeminiRequest } from '../vendor/generate-content.ts';
 import { startMessagesVendor, type MessagesRequest } from '../vendor/messages.ts';

@@ -1,4 +1,4 @@
-/** The plainest way to call any of the vendors in their own tests: one body to one path, its status and its text. */
+/** The simplest way to call any vendor in the vendors' tests: one body to one path, and its status and text. */
 import type { Stage } from './stage.ts';
 
 export interface Reply {

@@ -1,4 +1,4 @@
-/** The official SDK takes the fake vendor for the real one. */
+/** The official SDK works with the fake vendor as with the real one. */
 import OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { refusals, startVendor, type Vendor } from './chat-completions.ts';

@@ -1,4 +1,4 @@
-/** The ways the vendor misbehaves are the ways asked for: a fault that does not happen would prove a gateway sound. */
+/** The vendor misbehaves exactly as asked: a fault that does not happen would make a broken gateway pass its tests. */
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** What the vendor refuses, in the shapes the real one was recorded refusing it. */
+/** The vendor refuses what the real one was recorded refusing, in the same shapes. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { ask, question } from './ask.ts';
 import { topLevelNames } from './json-body.ts';

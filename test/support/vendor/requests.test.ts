@@ -1,4 +1,7 @@
-/** Requests of the kinds real clients were recorded sending: a vendor too strict for one of these proves nothing. */
+/**
+ * The vendor accepts the kinds of requests that real clients were recorded sending. If it were stricter, its refusals
+ * would prove nothing.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ask, dataOf, question } from './ask.ts';
 import { startVendor, type Vendor } from './chat-completions.ts';

@@ -1,4 +1,4 @@
-/** An example of what a JSON Schema (or Google's part of OpenAPI's) asks for: what a model that keeps to it would write. */
+/** Makes a value that fits a JSON Schema (or Google's subset of OpenAPI), as a model would write it. */
 import { isObject } from '../json.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;

@@ -1,4 +1,4 @@
-/** Which model does what: scripts by exact name, or by the end of a name where written `*-cut`. */
+/** Which script a model follows: found by its exact name, or by the end of it where written as `*-cut`. */
 import type { ReceivedRequest } from './server.ts';
 
 /** One call as a handler sees it. */

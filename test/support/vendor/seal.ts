@@ -1,6 +1,6 @@
 /**
- * The opaque values a vendor hands out and takes back: signatures of thoughts, encrypted reasoning. They are proven by
- * a secret of the vendor's, so that a value that was altered, shortened, moved to other words or made up is found out.
+ * The opaque values that a vendor gives out and takes back: signatures of thoughts, encrypted reasoning. They are
+ * signed with a secret of the vendor, so that a value that was changed, shortened, moved or made up is detected.
  */
 import { createHmac } from 'node:crypto';
 

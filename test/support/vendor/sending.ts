@@ -1,4 +1,4 @@
-/** How a vendor's reply gets out: in one piece, or event by event with whatever a scenario slips in or breaks off with. */
+/** Sends a vendor's reply: in one piece, or event by event, with whatever a scenario adds or breaks off with. */
 import type { ServerResponse } from 'node:http';
 import { deliver, type Delivery, type Frame, type WholeReply } from './delivery.ts';
 import type { Scenario } from './scenario.ts';

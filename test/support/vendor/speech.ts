@@ -1,6 +1,6 @@
 /**
- * What is said, cut into pieces and cut off where the request's stop sequences or its output limit end it, so that a
- * lowered limit shows in the reply as it would with a real model.
+ * Cuts what is said into pieces, and ends it at the request's stop sequences or output limit, so that a lowered limit
+ * shows in the reply as with a real model.
  */
 import type { Citation, Picture, Said, Sound } from './scenario.ts';
 import { spoken } from './words.ts';

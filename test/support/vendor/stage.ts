@@ -1,6 +1,6 @@
 /**
- * What all vendors have in common: an address, a key, a script for each model, and a journal of what arrived. A wire
- * plays on it by its `Play`: passed a call, it answers it.
+ * What all vendors share: an address, a key, a script for each model, and a journal of what arrived. A wire is a
+ * `Play`, a function that answers a call.
  */
 import type { ServerResponse } from 'node:http';
 import type { Scenario } from './scenario.ts';

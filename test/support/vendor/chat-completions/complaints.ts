@@ -1,6 +1,6 @@
 /**
- * What a failed check of the request's shape is told as: zod's issue in, the vendor's words and codes out. The
- * codes are the vendor's; the sentences are near to its own, since a gateway passes them on and a person reads them.
+ * Turns a failed check of a request's shape into the vendor's error: zod's issue in, the vendor's words and codes out.
+ * The codes are exact; the sentences are close to the vendor's, since a gateway passes them on and people read them.
  */
 import type { z } from 'zod';
 import type { Complaint } from './refusals.ts';

@@ -1,6 +1,6 @@
 /**
- * What both forms of a reply have in common: its identity, what each candidate says within the limit, and the
- * usage, told honestly or as the scenario would have it.
+ * What whole and streamed replies share: identity, what each candidate says within the limit, and usage, correct or as
+ * the scenario wants it.
  */
 import { improvise, saysNothing, type Asked } from '../improvise.ts';
 import { askedOf } from './asked.ts';

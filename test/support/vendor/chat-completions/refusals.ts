@@ -1,6 +1,6 @@
 /**
- * The vendor's refusals, in the shapes real ones were seen in: OpenAI's own error body, the same with a number
- * for a code and the other vendor's words inside (an aggregator), and the HTML page of a proxy in front.
+ * The vendor's refusals, in shapes that real ones have: OpenAI's error body, an aggregator's (with a number as its code
+ * and the other vendor's words inside), and the HTML page of a proxy in front.
  */
 import type { WholeReply } from '../delivery.ts';
 

@@ -1,6 +1,6 @@
 /**
- * What a test has the vendor do with a call: what any vendor can, and what only this wire or those who speak it
- * knows. An empty scenario leaves the reply to what was asked.
+ * What a test wants the vendor to do with a call: what every vendor can do, and what only this wire has. An empty
+ * scenario answers what was asked.
  */
 import type { Scenario as AnyScenario } from '../scenario.ts';
 import type { Call, StepOf } from '../script-book.ts';

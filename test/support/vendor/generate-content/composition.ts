@@ -1,4 +1,4 @@
-/** What both forms of a reply have in common: each candidate as the parts it is told in, and the usage as it grows. */
+/** What whole and streamed replies share: each candidate as parts, and the usage as it grows. */
 import { improvise, saysNothing } from '../improvise.ts';
 import type { Citation, Scenario } from '../scenario.ts';
 import type { Seals } from '../seal.ts';

@@ -1,4 +1,4 @@
-/** The messages of Google's interface, as far as a request reaches: field by field, nothing else is known. */
+/** The messages of Google's interface that requests use, field by field. No other field is known. */
 import type { Messages } from './proto.ts';
 
 const duration = 'string';

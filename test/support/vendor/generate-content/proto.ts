@@ -1,6 +1,6 @@
 /**
- * Reads JSON as Google's servers do, by the messages it stands for: either spelling of a field, enumerations by name,
- * numbers as text where they may be long, bytes in either base64; and everything that is not in a message is refused.
+ * Reads JSON as Google's servers do, by the message that it stands for: either spelling of a field, enumerations by
+ * name, long numbers as text, bytes in either base64. Everything that the message does not have is refused.
  */
 import { isObject } from '../../json.ts';
 

@@ -1,4 +1,4 @@
-/** A request as the vendor's own code sees it once it is read: one spelling, known kinds, typed as far as rules look. */
+/** A request as the vendor's own code sees it after reading: one spelling, known kinds, and types for what the rules check. */
 import { z } from 'zod';
 
 const blob = z.looseObject({ mimeType: z.string().default(''), data: z.string().default('') });

@@ -1,4 +1,4 @@
-/** Which schemas Google takes: its own part of OpenAPI in `parameters`, a part of JSON Schema in `parametersJsonSchema`. */
+/** Which schemas Google accepts: its own subset of OpenAPI in `parameters`, a subset of JSON Schema in `parametersJsonSchema`. */
 import { isObject } from '../../json.ts';
 
 type Found = { readonly at: string; readonly fault: string } | undefined;

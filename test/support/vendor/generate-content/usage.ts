@@ -1,4 +1,4 @@
-/** Tokens by kind of medium, as the vendor tells them; what is zero is not told. */
+/** Token counts by kind of medium, as the vendor reports them. It leaves out those that are zero. */
 import type { Scenario } from '../scenario.ts';
 import { countAll } from '../words.ts';
 import type { GeminiRequest, Part } from './request.ts';

@@ -1,4 +1,4 @@
-/** What the vendor takes for a picture, to make or to edit: every field it knows and not one more, JSON for the one, a form for the other. */
+/** What the vendor accepts for making a picture (JSON) or editing one (a form): every field it knows, and no other. */
 import { z } from 'zod';
 import type { Complaint } from '../chat-completions/refusals.ts';
 import { readBody } from '../json-body.ts';

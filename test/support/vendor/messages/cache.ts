@@ -1,6 +1,6 @@
 /**
- * Cache marks: at most four, the hour's before the five minutes', none on a text that says nothing; and the cache
- * itself, which knows what it was given before.
+ * Checks cache marks: at most four, those of an hour before those of five minutes, and none on an empty text. It is
+ * also the cache itself, which knows what it was sent before.
  */
 import { countAll } from '../words.ts';
 import type { CountRequest } from './request.ts';

@@ -1,4 +1,4 @@
-/** What both forms of a reply have in common: its identity, its blocks, why it ended, and its usage. */
+/** What whole and streamed replies share: identity, blocks, the reason for the end, and usage. */
 import { improvise, saysNothing } from '../improvise.ts';
 import type { Scenario } from '../scenario.ts';
 import type { Seals } from '../seal.ts';

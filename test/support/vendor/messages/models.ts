@@ -1,4 +1,4 @@
-/** Claude models by the end of their names, with what decides what is refused; everything else about them is simplified. */
+/** Claude models by the end of their names, with the facts that decide what is refused. Everything else is simplified. */
 export interface ClaudeFacts {
   readonly contextLength: number;
   readonly outputLimit: number;

@@ -1,4 +1,4 @@
-/** What both forms of a reply have in common: the response object at its start and at its end, and the items between. */
+/** What whole and streamed replies share: the response object at its start and its end, and the items between. */
 import { improvise, saysNothing } from '../improvise.ts';
 import type { Scenario } from '../scenario.ts';
 import type { Seals } from '../seal.ts';

@@ -1,4 +1,4 @@
-/** Encrypted reasoning: made for one item, taken back for that item alone, or for one that does not say which it is. */
+/** Encrypted reasoning. It is made for one item, and accepted only for that item, or for one without an id. */
 import type { Seals } from '../seal.ts';
 
 const prefix = 'gAAAAAB';

@@ -1,4 +1,4 @@
-/** The items of a reply: each as it begins, as it ends, and what is told of it in between. */
+/** The items of a reply: how each begins, how it ends, and the events in between. */
 import type { Seals } from '../seal.ts';
 import { callFragments, type Speech } from '../speech.ts';
 import { encryptFor } from './encryption.ts';

@@ -1,4 +1,4 @@
-/** Rules that need more than one field of a request to be seen, or a model's facts: each answers a complaint or nothing. */
+/** Rules that depend on several fields of a request, or on the model. Each returns a complaint or nothing. */
 import type { Complaint } from '../chat-completions/refusals.ts';
 import { strictFault } from '../chat-completions/rules.ts';
 import type { ResponsesFacts } from './models.ts';
