@@ -241,7 +241,7 @@ export class Catalog {
     this.#byModel = Map.groupBy(served, ({ model }) => model.id);
     this.#gone = new Map(gone.map(({ model }) => [model.id, model]));
     this.#aliases = new Map(served.flatMap(({ model: { id, canonicalSlug, aliases } }) => [canonicalSlug ?? id, ...aliases].map((alias) => [alias, id])));
-    this.#nextEnd = Math.min(...served.map(({ model }) => endOf(model)), Infinity);
+    this.#nextEnd = served.reduce((next, { model }) => Math.min(next, endOf(model)), Infinity);
     this.#version += 1;
   }
 }

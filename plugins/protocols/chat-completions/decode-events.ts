@@ -156,7 +156,7 @@ export class ReplyDecoder implements EventDecoder {
     if (typeof refusal === 'string') this.#say(candidate, 'refusal', refusal);
     if (isObject(delta['audio'])) this.#hear(candidate, delta['audio']);
     if (Array.isArray(delta['images'])) this.#see(candidate, delta['images']);
-    const fragments: unknown[] = Array.isArray(calls) ? calls : isObject(former) ? [{ index: -1, function: former }] : [];
+    const fragments: unknown[] = Array.isArray(calls) ? calls : formerCall(former);
     if (fragments.length === 0) return;
     this.#close(candidate);
     candidate.calls ??= this.#toolCalls(candidate.index);
@@ -289,6 +289,11 @@ export class ReplyDecoder implements EventDecoder {
     }
     if (complete && this.#candidates.size > 0) this.#events.push({ type: 'response-end' });
   }
+}
+
+/** The one call of vendors that still write it as `function_call`. */
+function formerCall(call: unknown): unknown[] {
+  return isObject(call) ? [{ index: -1, function: call }] : [];
 }
 
 function parsed(data: string): unknown {
