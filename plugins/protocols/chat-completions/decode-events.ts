@@ -12,7 +12,8 @@ import { bag } from './bag.ts';
 import { decodeAnnotation } from './annotations.ts';
 import { decodeFinish } from './finish.ts';
 import { readUrl } from './media.ts';
-import { readDetail, unsealed } from './reasoning.ts';
+import { unsealed } from './reasoning.ts';
+import { readEntries, relationOf, type OpenReasoning } from './reply-details.ts';
 import { ChatCall } from './read-request.ts';
 import { decodeStart } from './reply-start.ts';
 import { soundType } from './sound.ts';
@@ -21,13 +22,9 @@ import { offeredOtherwise, type AskedTool } from '../../shared/offered-tools.ts'
 import { fitName } from './tool-names.ts';
 import { decodeUsage, usageIn } from './usage.ts';
 
-interface OpenBlock {
+interface OpenBlock extends OpenReasoning {
   readonly block: number;
   readonly kind: BlockKind;
-  /** Of reasoning: its text so far, the entry it came from, and the state sealed with it. */
-  readonly said: Transcript | undefined;
-  entry: unknown;
-  readonly opaque: Opaque[];
 }
 
 type BlockFacts = Pick<Extract<CanonicalEvent, { type: 'block-start' }>, 'id' | 'mediaType' | 'vendor'>;
@@ -196,22 +193,18 @@ export class ReplyDecoder implements EventDecoder {
     this.#say(candidate, 'reasoning', text);
   }
 
-  /** Answers whether the entries held text: then the plain field beside them says the same again. */
+  /** Returns whether the entries held text: then the plain field beside them says the same again. */
   #readDetails(candidate: Candidate, details: readonly unknown[]): boolean {
-    const entries = details.filter(isObject).map((entry) => ({ ...readDetail(entry), index: entry['index'] ?? undefined }));
-    const sealing = entries.some(({ opaque }) => opaque.length > 0);
-    for (const { text, opaque, index } of entries) {
-      if (text === '' && opaque.length === 0) continue;
-      const { open } = candidate;
-      const same = open?.kind === 'reasoning' && (index === undefined || open.entry === undefined || open.entry === index);
-      // Entries may repeat the whole text that went before, only to seal it.
-      const repeats = same && sealing && text === open.said?.text;
-      const current = same && (repeats || text === '' || open.opaque.length === 0) ? open : this.#open(candidate, 'reasoning');
-      current.entry ??= index;
-      if (!repeats) this.#reason(candidate, text);
-      for (const state of opaque) current.opaque.push(state);
+    const { entries, hasText } = readEntries(details);
+    for (const entry of entries) {
+      const open = candidate.open?.kind === 'reasoning' ? candidate.open : undefined;
+      const relation = relationOf(entry, open);
+      const current = open && relation !== 'begins' ? open : this.#open(candidate, 'reasoning');
+      current.entry ??= entry.index;
+      if (relation !== 'repeats') this.#reason(candidate, entry.text);
+      for (const state of entry.opaque) current.opaque.push(state);
     }
-    return entries.some(({ text }) => text !== '');
+    return hasText;
   }
 
   /** Mistral writes content in parts once there is reasoning in it. */
