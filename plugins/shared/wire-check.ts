@@ -62,7 +62,9 @@ function shown(value: unknown): string {
   if (typeof value === 'object' && value !== null) return 'is an object';
   // `JSON.stringify` would write an infinite number as null.
   const json = typeof value === 'number' ? String(value) : JSON.stringify(value);
-  return `is ${json.length > longestShown ? `${json.slice(0, longestShown)}…` : json}`;
+  if (json.length <= longestShown) return `is ${json}`;
+  // What a text is cut off behind is still told from what the gateway says.
+  return `is ${json.slice(0, longestShown)}…${json.endsWith('"') ? '"' : ''}`;
 }
 
 function valueAt(body: unknown, path: readonly PropertyKey[]): unknown {
