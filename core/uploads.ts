@@ -55,10 +55,11 @@ async function parse(context: Context, limit: number, uploadDir: string): Promis
   const paths: string[] = [];
   const onFileBegin = (_: string, { filepath }: { filepath: string }): void => void paths.push(filepath);
   const written: WriteStream[] = [];
+  let failed = false;
   const fileWriteStreamHandler = (): WriteStream => {
     const stream = createWriteStream(paths.at(-1) ?? '');
     written.push(stream);
-    return stream;
+    return failed ? stream.destroy() : stream;
   };
   // The parser hears of an error as well, and lets go of its files; not before it listens.
   const guard = new FormGuard(context.req.headers, limit, () => tooLarge(limit)).on('error', () => undefined);
@@ -72,7 +73,8 @@ async function parse(context: Context, limit: number, uploadDir: string): Promis
   } catch (error) {
     const told = refusal(error, limit);
     guard.destroy(told);
-    // The parser leaves one open that it began as it heard of the error.
+    // The parser leaves a file open that it began as it heard of the error, or begins soon after.
+    failed = true;
     for (const stream of written) stream.destroy();
     context.req.unpipe(guard).resume();
     throw told;
