@@ -1,8 +1,13 @@
 /** Bodies far under a megabyte that would grow to gigabytes, or to minutes, by what one field makes of all the others. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseJson } from '../../core/json.ts';
+import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
+import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
 import { readSpelling } from '../../plugins/protocols/generate-content/spelling.ts';
+import { responses } from '../../plugins/protocols/responses/index.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { isObject } from '../support/json.ts';
+import { openDoor, tappedVendor } from '../support/tapped-vendor.ts';
 import { openHostileHouse, type Endpoint, type HostileHouse } from './inputs.ts';
 
 /** Milliseconds of this thread's own work; ten times what one takes. */
@@ -77,5 +82,38 @@ describe('a list in which nothing is right', () => {
   it.each([{}, []])('and of nothing is refused where it is long: %j', async (empty) => {
     const parts = Array.from({ length: 300_000 }, () => empty);
     expect(() => parseJson(Buffer.from(JSON.stringify({ contents: [{ parts }] })))).toThrow('fields');
+  });
+});
+
+describe('a reply', () => {
+  const answer = (text: string): void => void (told = text);
+  let told = '';
+  let gateway: TestGateway;
+  beforeAll(async () => {
+    const vendors = ['chat-completions', 'generate-content'].map((wire) => tappedVendor(`${wire}-house`, [wire], () => ({ text: told }), { id: `house/${wire}` }));
+    gateway = await startGateway({ plugins: [openDoor, chatCompletions(), responses(), generateContent(), ...vendors] });
+  });
+  afterAll(() => gateway.close());
+
+  async function costOf(path: string, body: object): Promise<number> {
+    const began = process.threadCpuUsage();
+    const response = await fetch(gateway.url + path, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+    expect([response.status, (await response.text()).length > 0]).toEqual([200, true]);
+    const { user, system } = process.threadCpuUsage(began);
+    return (user + system) / 1000;
+  }
+
+  it('of very many calls is told in no time', async () => {
+    const calls = Array.from({ length: 20_000 }, (_, index) => ({ index, id: `call_${index}`, type: 'function', function: { name: 'f', arguments: '{}' } }));
+    answer(JSON.stringify({ id: 'c', object: 'chat.completion', created: 1, model: 'm', choices: [{ index: 0, message: { role: 'assistant', content: null, tool_calls: calls }, finish_reason: 'tool_calls' }], usage: { prompt_tokens: 5, completion_tokens: 50, total_tokens: 55 } }));
+    expect(await costOf('/v1/responses', { model: 'house/chat-completions', input: 'Hello!' })).toBeLessThan(longest);
+  });
+
+  it('in which every passage has every source is told in no time', async () => {
+    const groundingChunks = Array.from({ length: 500 }, (_, index) => ({ web: { uri: `https://example.com/${index}`, title: 't' } }));
+    const groundingSupports = groundingChunks.map((_, index) => ({ segment: { startIndex: index, endIndex: index + 5 }, groundingChunkIndices: groundingChunks.keys().toArray() }));
+    const candidate = { index: 0, content: { role: 'model', parts: [{ text: 'Hello world. '.repeat(2000) }] }, finishReason: 'STOP', groundingMetadata: { groundingChunks, groundingSupports } };
+    answer(JSON.stringify({ candidates: [candidate], usageMetadata: { promptTokenCount: 5, candidatesTokenCount: 50, totalTokenCount: 55 } }));
+    expect(await costOf('/v1/chat/completions', { model: 'house/generate-content', messages: [{ role: 'user', content: 'Hello!' }] })).toBeLessThan(longest);
   });
 });

@@ -46,6 +46,9 @@ function source(chunk: Fields | undefined): Pick<Annotation, 'kind' | 'url' | 't
   return { kind: 'url', url: word(found['uri']), title: word(found['title']) };
 }
 
+/** Sources of one passage that are told: each is an annotation of its own, and names its address again. */
+const mostSources = 20;
+
 export function decodeGrounding(metadata: Fields, answer: Answer): Annotation[] {
   const chunks = list(metadata['groundingChunks']);
   const supports = list(metadata['groundingSupports']);
@@ -53,9 +56,10 @@ export function decodeGrounding(metadata: Fields, answer: Answer): Annotation[] 
   return supports.flatMap((support) => {
     const segment = isObject(support['segment']) ? support['segment'] : {};
     const indices: unknown[] = Array.isArray(support['groundingChunkIndices']) ? support['groundingChunkIndices'] : [];
-    return indices.flatMap((index): Annotation[] => {
+    const at = { ...place(segment, answer), citedText: word(segment['text']) };
+    return [...new Set(indices)].slice(0, mostSources).flatMap((index): Annotation[] => {
       const from = source(chunks[Number(index)]);
-      return from ? [{ ...from, ...place(segment, answer), citedText: word(segment['text']) }] : [];
+      return from ? [{ ...from, ...at }] : [];
     });
   });
 }
@@ -79,13 +83,14 @@ export function isCited({ kind, url }: Annotation): boolean {
 export function encodeGrounding(annotations: readonly Annotation[], text: string): Fields | undefined {
   const cited = annotations.filter(isCited);
   if (cited.length === 0) return undefined;
-  const chunks = [...new Map(cited.map(({ url, title }) => [JSON.stringify([url, title]), { web: { uri: url, title } }])).entries()];
+  const chunks = new Map(cited.map(({ url, title }) => [JSON.stringify([url, title]), { web: { uri: url, title } }]));
+  const places = new Map([...chunks.keys()].map((key, index) => [key, index]));
   const supports = cited.flatMap(({ url, title, start, end }) => {
     if (start === undefined || end === undefined || start > text.length) return [];
     const segment = { startIndex: Buffer.byteLength(text.slice(0, start)), endIndex: Buffer.byteLength(text.slice(0, end)), text: text.slice(start, end) };
-    return [{ segment, groundingChunkIndices: [chunks.findIndex(([key]) => key === JSON.stringify([url, title]))] }];
+    return [{ segment, groundingChunkIndices: [places.get(JSON.stringify([url, title]))] }];
   });
-  return { groundingChunks: chunks.map(([, chunk]) => chunk), ...(supports.length > 0 ? { groundingSupports: supports } : {}) };
+  return { groundingChunks: [...chunks.values()], ...(supports.length > 0 ? { groundingSupports: supports } : {}) };
 }
 
 /** Queries of one reply that are kept: more searches are believed of nobody. */

@@ -32,6 +32,8 @@ export class OutputItems {
   readonly #output: Fields[] = [];
   readonly #context: ReplyContext;
   readonly #blocks = new Map<number, OpenBlock>();
+  /** The calls among them that are held back, apart: a reply may have thousands. */
+  readonly #held = new Map<number, OpenCall>();
   #names: ToolNames | undefined;
   #message: OutputMessage | undefined;
   #code: { readonly start: Event<'block-start'>; readonly text: string; readonly opaque: readonly Opaque[] } | undefined;
@@ -123,7 +125,9 @@ export class OutputItems {
       this.#blocks.set(block, new OpenReasoning(bag.fields(start)['id']));
     } else if (kind === 'tool-call') {
       this.#calls = true;
-      this.#blocks.set(block, new OpenCall(start));
+      const call = new OpenCall(start);
+      this.#blocks.set(block, call);
+      this.#held.set(block, call);
     } else {
       this.#blocks.set(block, { kind: 'hosted', start, text: '' });
     }
@@ -131,16 +135,12 @@ export class OutputItems {
 
   #startSpeech(start: Event<'block-start'>): OpenSpeech {
     const { item: head } = bag.fields(start);
-    if (head !== undefined || this.#holdsCalls()) this.#makeRoom();
+    if (head !== undefined || this.#held.size > 0) this.#makeRoom();
     this.#message ??= this.#startMessage(isObject(head) ? head : {});
     if (start.kind === 'refusal') this.#refusal = true;
     const speech = new OpenSpeech(this.#message, start.kind === 'refusal');
     this.#tell('response.content_part.added', { ...speech.place, part: speech.shown() });
     return speech;
-  }
-
-  #holdsCalls(): boolean {
-    return [...this.#blocks.values()].some((block) => block.kind === 'call' && block.index === undefined);
   }
 
   #startMessage(head: Fields): OutputMessage {
@@ -216,12 +216,17 @@ export class OutputItems {
 
   /** Another item is to begin: calls that were held back come first (those before a block, where one is given), and the message is over. */
   #makeRoom(before = Number.POSITIVE_INFINITY): void {
-    for (const [number, block] of this.#blocks) if (block.kind === 'call' && block.index === undefined && number < before) this.#tellCall(block);
+    for (const [number, call] of this.#held) {
+      // They are numbered as they began.
+      if (number >= before) break;
+      this.#tellCall(call);
+    }
     this.#endMessage('completed');
   }
 
   #tellCall(call: OpenCall): void {
     this.#makeRoom(call.start.block);
+    this.#held.delete(call.start.block);
     this.#names ??= new ToolNames(this.#context.call.decode());
     call.begin(this.#output.length, this.#context.id, this.#names.wireOf(call.start.name ?? ''));
     this.#add(call.shown('in_progress', ''), call.shown('in_progress', ''));
@@ -232,6 +237,7 @@ export class OutputItems {
     const block = this.#blocks.get(number);
     if (!block || (block.kind === 'speech' && block.over)) return;
     if (block.kind !== 'speech') this.#blocks.delete(number);
+    this.#held.delete(number);
     switch (block.kind) {
       case 'speech':
         return this.#endSpeech(block, opaque);
