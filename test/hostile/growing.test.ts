@@ -95,10 +95,10 @@ describe('a reply', () => {
   });
   afterAll(() => gateway.close());
 
-  async function costOf(path: string, body: object): Promise<number> {
+  async function costOf(path: string, body: object, status = 200): Promise<number> {
     const began = process.threadCpuUsage();
     const response = await fetch(gateway.url + path, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
-    expect([response.status, (await response.text()).length > 0]).toEqual([200, true]);
+    expect([response.status, (await response.text()).length > 0]).toEqual([status, true]);
     const { user, system } = process.threadCpuUsage(began);
     return (user + system) / 1000;
   }
@@ -109,11 +109,14 @@ describe('a reply', () => {
     expect(await costOf('/v1/responses', { model: 'house/chat-completions', input: 'Hello!' })).toBeLessThan(longest);
   });
 
-  it('in which every passage has every source is told in no time', async () => {
-    const groundingChunks = Array.from({ length: 500 }, (_, index) => ({ web: { uri: `https://example.com/${index}`, title: 't' } }));
+  it.each([
+    ['told', 40, 200],
+    ['refused', 500, 502],
+  ])('in which every passage has every source is %s in no time: %i of them', async (_, length, status) => {
+    const groundingChunks = Array.from({ length }, (_, index) => ({ web: { uri: `https://example.com/${index}`, title: 't' } }));
     const groundingSupports = groundingChunks.map((_, index) => ({ segment: { startIndex: index, endIndex: index + 5 }, groundingChunkIndices: groundingChunks.keys().toArray() }));
     const candidate = { index: 0, content: { role: 'model', parts: [{ text: 'Hello world. '.repeat(2000) }] }, finishReason: 'STOP', groundingMetadata: { groundingChunks, groundingSupports } };
     answer(JSON.stringify({ candidates: [candidate], usageMetadata: { promptTokenCount: 5, candidatesTokenCount: 50, totalTokenCount: 55 } }));
-    expect(await costOf('/v1/chat/completions', { model: 'house/generate-content', messages: [{ role: 'user', content: 'Hello!' }] })).toBeLessThan(longest);
+    expect(await costOf('/v1/chat/completions', { model: 'house/generate-content', messages: [{ role: 'user', content: 'Hello!' }] }, status)).toBeLessThan(longest);
   });
 });

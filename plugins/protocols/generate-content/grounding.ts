@@ -2,7 +2,7 @@
  * Where an answer comes from. Google counts places in bytes of UTF-8 and keeps sources apart from the passages they
  * support; canonical annotations count characters of the whole answer, each with its source.
  */
-import type { CanonicalEvent } from '../../../core/index.ts';
+import { GatewayError, type CanonicalEvent } from '../../../core/index.ts';
 import type { Transcript } from '../../shared/transcript.ts';
 import { isObject, type Fields } from '../../shared/vendor-bag.ts';
 
@@ -46,18 +46,23 @@ function source(chunk: Fields | undefined): Pick<Annotation, 'kind' | 'url' | 't
   return { kind: 'url', url: word(found['uri']), title: word(found['title']) };
 }
 
-/** Sources of one passage that are told: each is an annotation of its own, and names its address again. */
-const mostSources = 20;
+/** Sources that the passages of a reply may have together. Each becomes an annotation that names its address again, and no honest reply has a hundredth of these. */
+const mostSources = 10_000;
 
+/** Throws `upstream_failed` where there are more sources than any reply has. */
 export function decodeGrounding(metadata: Fields, answer: Answer): Annotation[] {
   const chunks = list(metadata['groundingChunks']);
   const supports = list(metadata['groundingSupports']);
   if (supports.length === 0) return chunks.flatMap((chunk) => source(chunk) ?? []);
+  let told = 0;
   return supports.flatMap((support) => {
     const segment = isObject(support['segment']) ? support['segment'] : {};
     const indices: unknown[] = Array.isArray(support['groundingChunkIndices']) ? support['groundingChunkIndices'] : [];
+    const distinct = [...new Set(indices)];
+    told += distinct.length;
+    if (told > mostSources) throw new GatewayError('upstream_failed', 'The provider sent a reply that names too many sources.');
     const at = { ...place(segment, answer), citedText: word(segment['text']) };
-    return [...new Set(indices)].slice(0, mostSources).flatMap((index): Annotation[] => {
+    return distinct.flatMap((index): Annotation[] => {
       const from = source(chunks[Number(index)]);
       return from ? [{ ...from, ...at }] : [];
     });
