@@ -8,7 +8,8 @@ it('gives the value, its very text and its very bytes', () => {
   expect(read.bytes).toBe(bytes);
 });
 
-const wide = (fields: number): Buffer => Buffer.from(JSON.stringify({ tools: [Object.fromEntries(Array.from({ length: fields - 1 }, (_, index) => [`f${index}`, 0]))] }));
+/** The list's one object counts as a field, and so does the list. */
+const wide = (fields: number): Buffer => Buffer.from(JSON.stringify({ tools: [Object.fromEntries(Array.from({ length: fields - 2 }, (_, index) => [`f${index}`, 0]))] }));
 
 it('takes as many fields as a conversation can have', () => {
   expect(parseJson(wide(250_000)).bytes.length).toBeGreaterThan(2_000_000);
