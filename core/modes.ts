@@ -27,11 +27,11 @@ export function askedMode({ modes }: ClientCall): string | undefined {
 
 /** The targets at which a price for the call's mode is known. Those of other protocols stay: no encoder asks for a mode without a price. */
 export function atKnownRates(targets: readonly Target[], { call, operation, protocol }: Parsed): readonly Target[] {
-  if (operation === 'count') return targets;
+  const mode = askedMode(call);
+  if (operation === 'count' || (mode === undefined && !call.fees?.length)) return targets;
   const [first] = targets;
   const apart = targets.filter((target) => target.protocol !== protocol || target.model.free || !unpricedFee(call.fees, target.price));
   if (first && apart.length === 0) throw unknownFee(unpricedFee(call.fees, first.price)?.field);
-  const mode = askedMode(call);
   if (mode === undefined) return apart;
   const known = apart.filter((target) => target.protocol !== protocol || target.model.free || ratesIn(target.price, mode));
   if (known.length > 0) return known;

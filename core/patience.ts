@@ -33,6 +33,14 @@ export function heeding<Value>(promise: Promise<Value>, cancellation: Cancellati
       release();
       clearDeadline?.();
     };
-    promise.then(resolve, reject).finally(settled);
+    const give = (value: Value): void => {
+      settled();
+      resolve(value);
+    };
+    const fail = (error: unknown): void => {
+      settled();
+      reject(error);
+    };
+    promise.then(give, fail);
   });
 }

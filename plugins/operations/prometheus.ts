@@ -111,7 +111,7 @@ function countEnd(metrics: Metrics, end: End, host: Host): undefined {
   metrics.requests.inc({ ...place, code: codeOf(end, phase !== undefined) });
   metrics.duration.observe(place, end.duration / 1000);
   if (phase) metrics.aborts.inc({ phase });
-  for (const code of lossCodes) {
+  if (end.losses.length > 0) for (const code of lossCodes) {
     const count = end.losses.reduce((sum, loss) => (loss.code === code ? sum + 1 : sum), 0);
     if (count > 0) metrics.dropped.inc({ protocol, code }, count);
   }
