@@ -55,10 +55,10 @@ const answers: Readonly<Record<string, { readonly what: string; suits(value: unk
   transformStream: { what: 'an iterable of events', suits: (value) => hasFields(value) && Symbol.asyncIterator in value },
 };
 
-/** A waterfall keeps the old value where a tap gives none, silently; here that is the tap's fault, told. */
-function required<Value>(value: Value, hook: string, tap: string): Value {
+/** A waterfall keeps the old value where a tap gives none, silently; here that is the tap's fault, told. What it was `given` and hands on was checked before. */
+function required<Value>(value: Value, given: unknown, hook: string, tap: string): Value {
   const answer = answers[hook];
-  if (!answer || answer.suits(value)) return value;
+  if (!answer || (value !== undefined && value === given) || answer.suits(value)) return value;
   throw new TypeError(`the tap "${tap}" on "${hook}" returned ${value === undefined ? 'nothing' : 'something else'}; it has to return ${answer.what}`);
 }
 
@@ -94,7 +94,7 @@ interface Tapped<Args extends unknown[], Result> {
 function answered<Args extends unknown[], Result>(hook: string, { name }: TapPlace, tap: (...args: Args) => Result): (...args: Args) => Result {
   return (...args) => {
     try {
-      return required(atOnce(tap(...args), hook, name), hook, name);
+      return required(atOnce(tap(...args), hook, name), args[0], hook, name);
     } catch (error) {
       throw named(error, hook, name);
     }
@@ -105,7 +105,7 @@ function answered<Args extends unknown[], Result>(hook: string, { name }: TapPla
 function awaited<Args extends unknown[], Result>(hook: string, { name }: TapPlace, tap: (...args: Args) => Promise<Result>): (...args: Args) => Promise<Result> {
   return async (...args) => {
     try {
-      return required(await tap(...args), hook, name);
+      return required(await tap(...args), args[0], hook, name);
     } catch (error) {
       throw named(error, hook, name);
     }
