@@ -21,6 +21,6 @@ export interface Fee {
 export const feeCounts = [['webSearch', 'webSearches'], ['fileSearch', 'fileSearches'], ['container', 'containers']] as const satisfies readonly (readonly [FeeName, keyof Usage])[];
 
 /** The first that a call cannot do without and a price does not name. */
-export function unpricedFee(fees: readonly Fee[] | undefined, price: Price): Fee | undefined {
-  return fees?.find(({ name, most, spared }) => !spared && most > 0 && price[name] === undefined);
+export function unpricedFee(fees: readonly Fee[], price: Price): Fee | undefined {
+  return fees.find(({ name, most, spared }) => !spared && most > 0 && price[name] === undefined);
 }

@@ -25,20 +25,27 @@ export function askedMode({ modes }: ClientCall): string | undefined {
   return modes?.length ? modes.map(({ name }) => name).join(' ') : undefined;
 }
 
-/** The targets at which a price for the call's mode is known. Those of other protocols stay: no encoder asks for a mode without a price. */
+/**
+ * The targets at which all that the call asks for has a price. Those of other protocols stay: no encoder asks for what has
+ * none. Throws `unsupported_parameter` by the field at fault where no target is left.
+ */
 export function atKnownRates(targets: readonly Target[], { call, operation, protocol }: Parsed): readonly Target[] {
   const mode = askedMode(call);
-  if (operation === 'count' || (mode === undefined && !call.fees?.length)) return targets;
-  const [first] = targets;
-  const apart = targets.filter((target) => target.protocol !== protocol || target.model.free || !unpricedFee(call.fees, target.price));
-  if (first && apart.length === 0) throw unknownFee(unpricedFee(call.fees, first.price)?.field);
-  if (mode === undefined) return apart;
-  const known = apart.filter((target) => target.protocol !== protocol || target.model.free || ratesIn(target.price, mode));
-  if (known.length > 0) return known;
-  const { name, field } = call.modes?.find((each) => !targets.some(({ price }) => ratesIn(price, each.name))) ?? { name: mode, field: call.modes?.at(-1)?.field };
-  throw new GatewayError('unsupported_parameter', `"${field}" asks to be served in a way ("${name.slice(0, 60)}") whose price is not known for this model: leave it out.`, { param: field });
+  const { fees = [] } = call;
+  if (operation === 'count' || (mode === undefined && fees.length === 0)) return targets;
+  const known = targets.filter(({ protocol: own, model, price }) => {
+    if (own !== protocol || model.free) return true;
+    return !unpricedFee(fees, price) && (mode === undefined || ratesIn(price, mode));
+  });
+  if (known.length > 0 || targets.length === 0) return known;
+  throw unpriced(targets, call);
 }
 
-function unknownFee(field: string | undefined): GatewayError {
-  return new GatewayError('unsupported_parameter', `"${field}" asks for what the vendor charges apart from tokens, at a price that is not known for this model: leave it out.`, { param: field });
+function unpriced(targets: readonly Target[], { fees = [], modes = [] }: ClientCall): GatewayError {
+  const fee = targets.map(({ price }) => unpricedFee(fees, price)).find((each) => each !== undefined);
+  if (fee) {
+    return new GatewayError('unsupported_parameter', `"${fee.field}" asks for what the vendor charges apart from tokens, at a price that is not known for this model: leave it out.`, { param: fee.field });
+  }
+  const { name, field } = modes.find((each) => !targets.some(({ price }) => ratesIn(price, each.name))) ?? modes.at(-1) ?? { name: '', field: undefined };
+  return new GatewayError('unsupported_parameter', `"${field}" asks to be served in a way ("${name.slice(0, 60)}") whose price is not known for this model: leave it out.`, { param: field });
 }
