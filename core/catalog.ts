@@ -36,6 +36,8 @@ const capabilitiesSchema = z.strictObject({
    * and keys, verbosity, service tiers, metadata. Most vendors refuse a field they do not know.
    */
   chatExtras: z.boolean().default(false),
+  /** Whether its wire of chat-completions refuses tools while the model reasons; another wire of its vendor takes them. */
+  chatTools: z.enum(['always', 'unless-reasoning']).default('always'),
   /** How ids of tool calls have to look on its wire of chat-completions: Mistral's models take nine letters and digits only. */
   callIds: z.enum(['any', 'nine']).default('any'),
   /** Fields that its wire of chat-completions calls by another name, and those it refuses (null): a seed is Mistral's `random_seed`, and it knows no `user`. */
@@ -63,6 +65,8 @@ const capabilitiesSchema = z.strictObject({
       efforts: z.array(z.string()).optional(),
       budget: z.strictObject({ min: z.int().optional(), max: z.int().optional() }).optional(),
       canDisable: z.boolean().optional(),
+      /** The effort of a call that states none. */
+      default: z.string().optional(),
     })
     .default({ style: 'none' }),
   /** Where the model makes pictures. */

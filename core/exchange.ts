@@ -64,7 +64,7 @@ export interface Parsed extends Authenticated {
 /** An offer and the protocol it is to be called by. */
 export interface Target extends Offer {
   readonly protocol: Protocol;
-  /** All the protocols it can be called by, where there are several and none is the client's own. */
+  /** All the protocols that it can be called by, where there are several. */
   readonly wires?: readonly Protocol[];
 }
 

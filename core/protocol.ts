@@ -81,6 +81,11 @@ export interface ClientCall {
    * Absent where every vendor does.
    */
   suits?(model: Model): boolean;
+  /**
+   * Passed a model that several protocols reach; the answer is whether its vendor refuses the call on the client's own
+   * protocol and takes it on another. Absent where no vendor does.
+   */
+  needsOtherWire?(model: Model): boolean;
   /** How it asks to be served otherwise than usual, which a vendor charges by rates of its own. */
   readonly modes?: readonly Mode[];
   /** Whether the oldest turns may be left out where the conversation is too long for the model. */

@@ -42,7 +42,10 @@ export interface Provider {
   readonly credential?: number;
   /** Where the provider speaks a protocol, by the protocol's name: an absolute URL, or how to make one. */
   readonly endpoints: Readonly<Record<string, Endpoint>>;
-  /** Asked where the provider speaks several protocols, but not the client's: passed the request and the model it is for; the answer is the name of the protocol to use, undefined for the first. */
+  /**
+   * Asked where the provider speaks several protocols, and either not the client's or its vendor refuses the call on it:
+   * passed the request and the model it is for; the answer is the name of the protocol to use, undefined for the first.
+   */
   readonly choose?: ((request: CanonicalRequest, model: Model) => string | undefined) | undefined;
   /** How far a reply is read on whose client has left, for a vendor that bills the whole of it; cancelled at once where undefined. */
   readonly onAbort?: DrainLimits | undefined;

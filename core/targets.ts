@@ -1,6 +1,6 @@
 /**
- * Who serves a model, and by which protocol: the client's own where the provider speaks it, else the one its provider
- * chooses for the request at hand, or the first it speaks.
+ * Who serves a model, and by which protocol: the client's own where the provider speaks it and its vendor takes the call
+ * on it, else the one that its provider chooses for the request at hand, or the first that it speaks.
  */
 import type { Catalog } from './catalog.ts';
 import type { Parsed, Target } from './exchange.ts';
@@ -22,9 +22,8 @@ export function targetFinder(catalog: Catalog, protocols: Registry<Protocol>): F
     if (found) return found;
     const targets = catalog.find(model).flatMap((offer) => {
       const spoken = Object.keys(offer.provider.endpoints).filter((protocol) => offer.model.protocols?.includes(protocol) ?? true);
-      if (spoken.includes(client.name)) return [{ ...offer, protocol: client }];
       const wires = spoken.flatMap((other) => protocols.find(other) ?? []);
-      const [protocol] = wires;
+      const protocol = spoken.includes(client.name) ? client : wires[0];
       return protocol ? [{ ...offer, protocol, ...(wires.length > 1 ? { wires } : {}) }] : [];
     });
     // A tap that sorted them in place, or changed one, would do so for every call that follows.
@@ -40,10 +39,17 @@ export function fitWires(targets: readonly Target[], parsed: Parsed): readonly T
   return targets.some(({ wires }) => wires) ? targets.map((target) => fitWire(target, parsed)) : targets;
 }
 
-function fitWire(target: Target, { operation, canonical }: Parsed): Target {
+function fitWire(target: Target, { operation, canonical, protocol, call }: Parsed): Target {
   const { wires, provider, model } = target;
   if (!wires) return target;
+  const isOwn = target.protocol === protocol;
+  if (isOwn && (operation !== 'generate' || !call.needsOtherWire?.(model))) return target;
+  if (operation === 'count') return withWire(target, ({ count }) => count !== undefined);
   const wanted = provider.choose?.(canonical(), model);
-  const chosen = operation === 'count' ? wires.find(({ count }) => count) : wires.find(({ name }) => name === wanted);
-  return chosen ? { ...target, protocol: chosen } : target;
+  return withWire(target, ({ name }) => name === wanted);
+}
+
+function withWire(target: Target, isWanted: (wire: Protocol) => boolean): Target {
+  const chosen = target.wires?.find(isWanted);
+  return chosen && chosen !== target.protocol ? { ...target, protocol: chosen } : target;
 }

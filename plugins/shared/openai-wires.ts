@@ -1,9 +1,10 @@
 /**
- * OpenAI, and xAI after it, speak two protocols. A client of either is answered in its own. For all others the request
- * decides. If one protocol would refuse something, the other is taken. Otherwise each thing that only one of them can
+ * OpenAI, and xAI after it, speak two protocols. A client of either is answered in its own, unless the model refuses
+ * tools there. For all others the request decides. If one protocol would refuse something, the other is taken. Otherwise each thing that only one of them can
  * express counts for that one. Where both count alike, the one is taken that the provider names first.
  */
 import type { Block, CanonicalRequest, Model } from '../../core/index.ts';
+import { hasRefusedTools } from './chat-tools.ts';
 import { isIndispensable } from './hosted-tools.ts';
 import { effortFor } from './reasoning-effort.ts';
 
@@ -48,6 +49,8 @@ const responsesNeeds: readonly Need[] = [
 
 /** The protocol that can express more of the request; undefined where both can express the same. */
 export function chooseWire(request: CanonicalRequest, model: Model): 'responses' | 'chat-completions' | undefined {
+  // Whatever else the request needs: what responses lacks is refused by its field's name or reported as lost.
+  if (hasRefusedTools(request, model)) return 'responses';
   const count = (needs: readonly Need[]): number => needs.filter((needed) => needed(request, model)).length;
   const difference = count(responsesAlone) - count(chatAlone) || count(responsesNeeds) - count(chatNeeds);
   if (difference === 0) return undefined;

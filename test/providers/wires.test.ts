@@ -50,6 +50,9 @@ describe('a messages client of OpenAI', () => {
     ['tools', asks('openai/gpt-4.1', { tools: [look] }), '/v1/chat/completions'],
     ['thoughts', asks('openai/gpt-5.5', { thinking }), '/v1/responses'],
     ['thoughts of a model that has none', asks('openai/gpt-4.1', { thinking }), '/v1/chat/completions'],
+    ['tools of a model that refuses them while it reasons', asks('openai/gpt-5.5', { tools: [look] }), '/v1/responses'],
+    ['tools and no thoughts of it', asks('openai/gpt-5.5', { tools: [look], thinking: { type: 'disabled' } }), '/v1/chat/completions'],
+    ['tools of a model that does not reason unasked', asks('openai/gpt-5.4', { tools: [look] }), '/v1/chat/completions'],
     ['a search', asks('openai/gpt-5.5', { tools: [search] }), '/v1/responses'],
     ['a picture shown by a tool', asks('openai/gpt-4.1', { tools: [look], messages: shown }), '/v1/responses'],
     ['stop sequences', asks('openai/gpt-4.1', { stop_sequences: ['x'] }), '/v1/chat/completions'],
@@ -84,4 +87,25 @@ it('a client of either wire keeps its own', async () => {
   expect(await wireOf('/v1/chat/completions', { model: 'openai/gpt-5.5', messages: [{ role: 'user', content: 'Hi' }], reasoning_effort: 'high' })).toBe('/v1/chat/completions');
   await running?.close();
   expect(await wireOf('/v1/responses', { model: 'openai/gpt-4.1', input: 'Hi' })).toBe('/v1/responses');
+});
+
+describe('a chat client of OpenAI', () => {
+  const tools = [{ type: 'function', function: { name: 'look', parameters: { type: 'object', properties: {} } } }];
+  const functions = [{ name: 'look', parameters: { type: 'object', properties: {} } }];
+  const chat = (model: string, more: object): object => ({ model, messages: [{ role: 'user', content: 'Hi' }], ...more });
+
+  it.each([
+    ['GPT-5.5 with tools', chat('openai/gpt-5.5', { tools }), '/v1/responses'],
+    ['GPT-5.5 with tools and an effort', chat('openai/gpt-5.5', { tools, reasoning_effort: 'high' }), '/v1/responses'],
+    ['GPT-5.5 with tools and reasoning switched off', chat('openai/gpt-5.5', { tools, reasoning_effort: 'none' }), '/v1/chat/completions'],
+    ['GPT-5.5 with functions, their former name', chat('openai/gpt-5.5', { functions }), '/v1/responses'],
+    ['GPT-5.5 without tools', chat('openai/gpt-5.5', { reasoning_effort: 'high' }), '/v1/chat/completions'],
+    ['GPT-5.4 with tools', chat('openai/gpt-5.4', { tools }), '/v1/chat/completions'],
+    ['GPT-5.4 with tools and an effort', chat('openai/gpt-5.4', { tools, reasoning_effort: 'low' }), '/v1/responses'],
+    ['GPT-5.4 mini with tools and an effort', chat('openai/gpt-5.4-mini', { tools, reasoning: { effort: 'low' } }), '/v1/responses'],
+    ['GPT-5 with tools and an effort', chat('openai/gpt-5', { tools, reasoning_effort: 'low' }), '/v1/chat/completions'],
+    ['GPT-4.1 with tools', chat('openai/gpt-4.1', { tools }), '/v1/chat/completions'],
+  ])('that calls %s is answered by the wire that takes it', async (_call, body, wire) => {
+    expect(await wireOf('/v1/chat/completions', body)).toBe(wire);
+  });
 });

@@ -219,7 +219,7 @@ interface ReadReasoning {
 }
 
 /** The vendor's own field, or OpenRouter's object where that field is not used. */
-function decodeReasoning({ reasoning_effort: effort, reasoning }: WireRequest): ReadReasoning {
+export function decodeReasoning({ reasoning_effort: effort, reasoning }: WireRequest): ReadReasoning {
   if (!reasoning) return { value: effort ? { effort } : undefined, rest: {}, form: [] };
   if (effort) return { value: { effort }, rest: { reasoning }, form: [] };
   const { exclude, enabled } = reasoning;

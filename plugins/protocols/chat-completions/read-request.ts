@@ -3,13 +3,14 @@
  * gateway decides by. The canonical form is made when first asked for, since most calls go on verbatim.
  */
 import type { CanonicalRequest, ClientCall, Fee, InputSize, Mode, Model, Preferences } from '../../../core/index.ts';
+import { refusesChatTools } from '../../shared/chat-tools.ts';
 import { base64Length } from '../../shared/data-url.ts';
 import { holdsEnvelope } from '../../shared/envelope.ts';
 import { askedModes } from '../../shared/modes.ts';
 import { preferencesOf, refuseOtherModels } from '../../shared/provider-object.ts';
 import { isObject } from '../../shared/vendor-bag.ts';
 import { badField, checkWire } from '../../shared/wire-check.ts';
-import { decodeRequest, isOwnTool, isSearch, leastLimit } from './decode-request.ts';
+import { decodeReasoning, decodeRequest, isOwnTool, isSearch, leastLimit } from './decode-request.ts';
 import { refuses } from './fields.ts';
 import { lacksThoughts, refusesExtensions, takesThinkingParts } from './reasoning.ts';
 import { takesCallId } from './tool-names.ts';
@@ -71,6 +72,12 @@ export class ChatCall implements ClientCall {
     if (model.capabilities.thinkingMode && lacksThoughts(this.#wire.messages)) return false;
     if (this.#showsResults || !isKnown(this.#wire, model)) return false;
     return model.capabilities.callIds === 'any' || this.#wire.messages.flatMap(idsOf).every((id) => takesCallId(id, model.capabilities));
+  }
+
+  needsOtherWire(model: Model): boolean {
+    const { tools, functions } = this.#wire;
+    if (!tools?.length && !functions?.length) return false;
+    return refusesChatTools(model, decodeReasoning(this.#wire).value);
   }
 
   decode(): CanonicalRequest {

@@ -112,7 +112,14 @@ function usualFacts(model: string): ModelFacts | undefined {
   const facts = /-(pro|codex)/.test(model) ? undefined : responsesFacts(model);
   if (!facts) return undefined;
   const { efforts, contextLength, outputLimit } = facts;
-  return { reasoning: efforts.length > 0, ...(efforts.length ? { efforts } : {}), contextLength, outputLimit };
+  return { reasoning: efforts.length > 0, ...(efforts.length ? { efforts } : {}), ...toolsOf(model), contextLength, outputLimit };
+}
+
+/** GPT-5.4 does not reason unless it is asked to; later models do. */
+function toolsOf(model: string): Pick<ModelFacts, 'toolsUnlessReasoning'> {
+  const [, minor] = /^gpt-5\.(\d)/.exec(model) ?? [];
+  if (minor === undefined || Number(minor) < 4) return {};
+  return { toolsUnlessReasoning: { default: minor === '4' ? 'none' : 'medium' } };
 }
 
 export function chatPlay(options: VendorOptions = {}): ChatPlay {

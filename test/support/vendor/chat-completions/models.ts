@@ -7,6 +7,8 @@ export interface ModelFacts {
   readonly reasoning?: boolean;
   /** The efforts it takes; all there are unless given. */
   readonly efforts?: readonly string[];
+  /** Refuses function tools while it reasons, with the effort it takes where none is stated: GPT-5.4 and what came after it. */
+  readonly toolsUnlessReasoning?: { readonly default: string };
   /** Can be asked for sound. */
   readonly speaks?: boolean;
   /** The name its replies carry, where it is not the one that was asked for. */

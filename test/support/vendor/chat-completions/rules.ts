@@ -40,6 +40,13 @@ const effort: Rule = ({ reasoning_effort: value }, { efforts }) => {
   return { message, param: 'reasoning_effort', code: 'unsupported_value' };
 };
 
+const reasoningTools: Rule = ({ model, reasoning_effort: value, tools, functions }, { toolsUnlessReasoning }) => {
+  if (!toolsUnlessReasoning || !(functions ?? tools?.some(({ type }) => type === 'function'))) return undefined;
+  if ((value ?? toolsUnlessReasoning.default) === 'none') return undefined;
+  const message = `Function tools with reasoning_effort are not supported for ${model} in /v1/chat/completions. Please use /v1/responses instead.`;
+  return { message, param: 'reasoning_effort', code: null };
+};
+
 /** Sound is asked of models that speak, with its voice and format; a stream has samples alone. */
 const sound: Rule = ({ modalities, audio, stream }, { speaks }) => {
   const wanted = modalities?.includes('audio') ?? false;
@@ -114,6 +121,7 @@ export const rules: readonly Rule[] = [
   limitInReach,
   temperature,
   effort,
+  reasoningTools,
   sound,
   topLogprobs,
   toolsForChoice,

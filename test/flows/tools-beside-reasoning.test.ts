@@ -1,0 +1,47 @@
+/** GPT-5.5 refuses tools on the wire of chat-completions. A chat client's tool loop runs on responses, and the client sees chat-completions. */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { isObject } from '../support/json.ts';
+import { openVendorHouse, wireOf, type VendorHouse } from '../support/vendor-house.ts';
+
+let house: VendorHouse;
+beforeAll(async () => {
+  house = await openVendorHouse();
+});
+afterAll(() => house.close());
+
+const tools = [{ type: 'function', function: { name: 'look', description: 'Looks.', parameters: { type: 'object', properties: { at: { type: 'string' } }, required: ['at'] } } }];
+
+function post(body: object): Promise<Response> {
+  const headers = { authorization: `Bearer ${house.key}`, 'content-type': 'application/json' };
+  return fetch(`${house.gateway.url}/v1/chat/completions`, { method: 'POST', headers, body: JSON.stringify(body) });
+}
+
+function messageOf(reply: unknown): Record<string, unknown> {
+  const [choice]: unknown[] = isObject(reply) && Array.isArray(reply['choices']) ? reply['choices'] : [];
+  const message = isObject(choice) ? choice['message'] : undefined;
+  return isObject(message) ? message : {};
+}
+
+it('runs a chat client through a whole tool loop of GPT-5.5', async () => {
+  house.vendors.openai.script('gpt-5.5', { toolCalls: [{ name: 'look', arguments: '{"at":"the sea"}' }] }, { text: 'It is calm.' });
+  const question = { role: 'user', content: 'Look at the sea.' };
+  const first = await post({ model: 'openai/gpt-5.5', messages: [question], tools, reasoning_effort: 'high', seed: 7 });
+  expect(first.status).toBe(200);
+  expect(first.headers.get('x-tollgate-dropped')).toContain('seed');
+  const asked = messageOf(await first.json());
+  expect(asked['tool_calls']).toMatchObject([{ type: 'function', function: { name: 'look', arguments: '{"at":"the sea"}' } }]);
+  const [call]: unknown[] = Array.isArray(asked['tool_calls']) ? asked['tool_calls'] : [];
+  const result = { role: 'tool', tool_call_id: isObject(call) ? call['id'] : '', content: 'calm' };
+
+  const second = await post({ model: 'openai/gpt-5.5', messages: [question, asked, result], tools, stream: true });
+  expect(second.status).toBe(200);
+  const stream = await second.text();
+  expect(stream).toContain('chat.completion.chunk');
+  expect(stream.trimEnd().endsWith('data: [DONE]')).toBe(true);
+  expect(house.journal().map(wireOf)).toEqual(['responses', 'responses']);
+});
+
+it('reports what a chat client loses by going to responses', async () => {
+  const reply = await post({ model: 'openai/gpt-5.5', messages: [{ role: 'user', content: 'Look.' }], tools, n: 2 });
+  expect([reply.status, reply.headers.get('x-tollgate-dropped')]).toEqual([200, expect.stringMatching(/\bn\b/)]);
+});
