@@ -22,7 +22,9 @@ export interface Believed {
   readonly suspect: boolean;
 }
 
-export function believe(exchange: Routed, { usage, deliveredBytes, images, regressed }: Progress): Believed {
+export function believe(exchange: Routed, progress: Progress): Believed {
+  const { usage, deliveredBytes, images, regressed, spoke } = progress;
+  if (isFree(progress)) return { usage, suspect: regressed || spoke };
   const inputFalse = isInputFalse(usage, exchange);
   const outputFalse = isOutputFalse(usage, exchange, deliveredBytes > 0 || images > 0);
   const searchesFalse = feeCounts.some(([, counted]) => (usage[counted] ?? 0) > mostSearches);
@@ -37,6 +39,14 @@ export function believe(exchange: Routed, { usage, deliveredBytes, images, regre
       ...(searchesFalse ? {} : { webSearches, fileSearches, containers }),
     },
   };
+}
+
+/**
+ * Whether the vendor bills no token. Anthropic reports zero for both when it answers the result of a programmatic tool
+ * call from the container alone. Only a complete reply counts: vendors also write zeros in a stream's first events.
+ */
+function isFree({ usage: { input, output, webSearches = 0 }, complete, images }: Progress): boolean {
+  return complete && input === 0 && output === 0 && images === 0 && webSearches <= mostSearches;
 }
 
 function isInputFalse({ input }: Usage, exchange: Routed): boolean {

@@ -15,7 +15,7 @@ export function isOpening({ type }: CanonicalEvent): boolean {
 }
 
 /** How far a reply has come, and what its vendor has said of its cost so far. */
-export type Progress = Readonly<Pick<Tally, 'usage' | 'deliveredBytes' | 'complete' | 'regressed' | 'images' | 'imagesShown'>>;
+export type Progress = Readonly<Pick<Tally, 'usage' | 'deliveredBytes' | 'complete' | 'regressed' | 'spoke' | 'images' | 'imagesShown'>>;
 
 /** The most losses that are listed for one reply: a vendor's stream must not fill the memory with them. */
 const mostLosses = 50;
@@ -32,6 +32,8 @@ export class Tally {
   regressed = false;
   /** UTF-8 bytes of text, reasoning and tool arguments. */
   deliveredBytes = 0;
+  /** Whether there was a block of text or reasoning: a model wrote it, so it used tokens. */
+  spoke = false;
   /** Whether `response-end` came: the reply is complete. */
   complete = false;
   /** What the client's protocol had no place for. */
@@ -62,6 +64,7 @@ export class Tally {
       if (!this.#pictures?.blocks.has(event.block)) this.deliveredBytes += Buffer.byteLength(event.text);
     } else if (event.type === 'block-start') {
       if (event.kind === 'image') this.#show(event.candidate).blocks.add(event.block);
+      else if (event.kind === 'text' || event.kind === 'reasoning') this.spoke = true;
     } else if (event.type === 'partial-image') {
       this.#show(event.candidate);
     } else if (event.type === 'usage') {

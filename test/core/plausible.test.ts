@@ -37,6 +37,34 @@ describe('figures that can be true', () => {
   });
 });
 
+describe('zero for input and output', () => {
+  const told = (complete: boolean, kind: 'text' | 'tool-call' | 'image', before: Usage = {}): Charge => {
+    const tally = new Tally();
+    tally.read({ type: 'block-start', candidate: 0, block: 0, kind });
+    tally.read({ type: 'block-delta', candidate: 0, block: 0, text: 'hello there' });
+    for (const usage of [before, { input: 0, output: 0 }]) tally.read({ type: 'usage', usage });
+    if (complete) tally.read({ type: 'response-end' });
+    return chargeFor(complete ? 'completed' : 'cut', exchange, tally);
+  };
+
+  it('is the bill of a complete reply', () => {
+    expect(told(true, 'tool-call')).toEqual({ usage: { input: 0, output: 0 }, cost: 0n, basis: 'usage', suspect: false });
+  });
+
+  it('is suspect where a model wrote text', () => {
+    expect(told(true, 'text')).toMatchObject({ cost: 0n, basis: 'usage', suspect: true });
+  });
+
+  it('is not believed of a reply that was cut, nor of a picture', () => {
+    expect(told(false, 'tool-call')).toMatchObject({ usage: estimate, basis: 'estimate', suspect: true });
+    expect(told(true, 'image')).toMatchObject({ usage: { input: estimate.input }, basis: 'estimate', suspect: true });
+  });
+
+  it('does not make an unlikely number of searches free', () => {
+    expect(told(true, 'tool-call', { webSearches: 1001 })).toMatchObject({ basis: 'estimate', suspect: true });
+  });
+});
+
 describe('running totals', () => {
   const totals = fc.record({ input: fc.integer({ min: 1, max: 400 }), cached: fc.nat(), outputs: fc.uniqueArray(fc.integer({ min: 1, max: 900 }), { minLength: 1, maxLength: 8 }) });
 

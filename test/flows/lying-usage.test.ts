@@ -63,9 +63,18 @@ describe.each(wires)('a vendor of %s', (wire) => {
     const input = { [names[wire].input]: figure };
     const output = Object.fromEntries(names[wire].output.map((name) => [name, figure]));
     for (const stream of [true, false]) {
-      for (const usage of [input, output, { ...input, ...output }]) {
+      // Zero for both is a bill, and has a test of its own.
+      for (const usage of [input, output, ...(figure === 0 ? [] : [{ ...input, ...output }])]) {
         expectPlausible(await booked(wire, stream, usage), JSON.stringify({ stream, usage }));
       }
+    }
+  });
+
+  it('that bills nothing for an answer is paid nothing, and the books call it suspect', async () => {
+    const figures = Object.fromEntries([names[wire].input, ...names[wire].output].map((name) => [name, 0]));
+    for (const stream of [true, false]) {
+      const [, post] = await booked(wire, stream, figures);
+      expect(post).toMatchObject({ kind: 'post', revenue: 0n, basis: 'usage', flags: ['suspect'] });
     }
   });
 

@@ -12,6 +12,7 @@ import { readStreamError } from './errors.ts';
 import { decodeFinish } from './finish.ts';
 import { MessagesCall } from './read-request.ts';
 import { offeredOtherwise, type AskedTool } from '../../shared/offered-tools.ts';
+import { decodeStart, hasStopped, isEmptyText, withoutOutput } from './reply-start.ts';
 import { fitName, makeCallId } from './tool-names.ts';
 import { decodeUsage, mergeUsage } from './usage.ts';
 
@@ -25,16 +26,6 @@ interface OpenBlock {
   /** Arguments that came whole with the block's start, as some relays send them. */
   readonly input: unknown;
   readonly opaque: Opaque[];
-}
-
-/** Fields of a message that have a canonical name, or are said by other events. */
-const messageFields = new Set(['id', 'type', 'role', 'model', 'content', 'stop_reason', 'stop_sequence', 'stop_details', 'usage']);
-
-/** The output tokens at a stream's start count next to nothing: kept as a figure, they would be the charge where its end tells none. */
-function withoutOutput({ usage, ...message }: Fields): Fields {
-  if (!isObject(usage)) return message;
-  const { output_tokens: _, ...figures } = usage;
-  return { ...message, usage: figures };
 }
 
 const callFields = new Set(['type', 'id', 'name', 'input']);
@@ -51,6 +42,8 @@ export class ReplyDecoder implements EventDecoder {
   #calls = 0;
   #usage: Fields = {};
   #reply = '';
+  /** A message whose start already has its end: Anthropic answers the result of a programmatic tool call like this. */
+  #stopped: Fields | undefined;
   #started = false;
   #finished = false;
   #over = false;
@@ -83,13 +76,7 @@ export class ReplyDecoder implements EventDecoder {
     const content: unknown = isObject(body) ? body['content'] : undefined;
     if (!isObject(body) || !Array.isArray(content)) throw new GatewayError('upstream_failed', 'The provider sent a reply that is no message.');
     this.#start(body);
-    for (const [index, block] of content.entries()) {
-      if (!isObject(block)) continue;
-      this.#begin(index, block);
-      const citations: unknown[] = Array.isArray(block['citations']) ? block['citations'] : [];
-      for (const citation of citations) if (isObject(citation)) this.#cite(index, citation);
-      this.#end(index);
-    }
+    this.#tellBlocks(content);
     const { stop_reason: reason, stop_sequence, stop_details = null } = body;
     // Some relays leave the reason out of a reply that is whole.
     this.#finish({ stop_reason: typeof reason === 'string' ? reason : 'end_turn', stop_sequence, stop_details });
@@ -104,7 +91,7 @@ export class ReplyDecoder implements EventDecoder {
       case 'content_block_delta':
         return isObject(delta) ? this.#add(index, delta) : undefined;
       case 'message_start':
-        return isObject(message) ? this.#start(withoutOutput(message)) : undefined;
+        return isObject(message) ? this.#opening(message) : undefined;
       case 'content_block_start':
         return isObject(block) ? this.#begin(index, block) : undefined;
       case 'content_block_stop':
@@ -121,18 +108,32 @@ export class ReplyDecoder implements EventDecoder {
     }
   }
 
+  /** Blocks that come whole. */
+  #tellBlocks(content: readonly unknown[]): void {
+    for (const [index, block] of content.entries()) {
+      if (!isObject(block)) continue;
+      this.#begin(index, block);
+      const citations: unknown[] = Array.isArray(block['citations']) ? block['citations'] : [];
+      for (const citation of citations) if (isObject(citation)) this.#cite(index, citation);
+      this.#end(index);
+    }
+  }
+
+  /** The start of a stream; its message may already hold content, and why it stopped. */
+  #opening(message: Fields): void {
+    if (this.#started) return;
+    const { content, stop_reason, stop_sequence, stop_details = null } = message;
+    if (hasStopped(message)) this.#stopped = { stop_reason, stop_sequence, stop_details };
+    this.#start(withoutOutput(message));
+    if (Array.isArray(content)) this.#tellBlocks(content.filter((block) => !isEmptyText(block)));
+  }
+
   #start(message: Fields): void {
     if (this.#started) return;
     this.#started = true;
-    const { id, model, usage } = message;
-    const rest = Object.entries(message).filter(([name, value]) => value !== null && !messageFields.has(name));
+    const { id, usage } = message;
     this.#reply = text(id);
-    this.#events.push({
-      type: 'response-start',
-      ...(typeof id === 'string' ? { id } : {}),
-      ...(typeof model === 'string' ? { model } : {}),
-      ...bag.keep(Object.fromEntries(rest)),
-    });
+    this.#events.push(decodeStart(message));
     if (isObject(usage)) this.#count(usage);
   }
 
@@ -262,6 +263,7 @@ export class ReplyDecoder implements EventDecoder {
   }
 
   #stop(): void {
+    if (this.#stopped) this.#finish(this.#stopped);
     this.#close();
     this.#over = true;
     if (this.#finished) this.#events.push({ type: 'response-end' });

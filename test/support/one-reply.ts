@@ -1,0 +1,78 @@
+/** A gateway in front of a vendor that gives each call the reply a test wrote, for any client and any wire. */
+import type { Answered, End, Failed, ModelFacts } from '../../core/index.ts';
+import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
+import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
+import { messages } from '../../plugins/protocols/messages/index.ts';
+import { responses } from '../../plugins/protocols/responses/index.ts';
+import { startGateway } from './gateway.ts';
+import type { Wire } from './replaying-vendor.ts';
+import { startScriptedVendor } from './scripted-vendor.ts';
+import { openDoors, station } from './station.ts';
+
+export interface Asked {
+  readonly status: number;
+  readonly text: string;
+  readonly end: Answered | Failed;
+}
+
+export interface OneReply {
+  /** Bodies the vendor received. */
+  readonly bodies: readonly string[];
+  /** Asks as a client of this family, while the vendor answers `reply`: a list as a stream of these events, an object as JSON. */
+  ask(client: Wire, reply: object, options?: { readonly stream?: boolean; readonly fields?: object }): Promise<Asked>;
+  close(): Promise<void>;
+}
+
+const model = 'house/model';
+const question = 'Who is it?';
+
+function callOf(client: Wire, stream: boolean, fields: object): readonly [path: string, body: object] {
+  const turns = [{ role: 'user', content: question }];
+  if (client === 'chat-completions') return ['/v1/chat/completions', { model, messages: turns, stream, ...fields }];
+  if (client === 'responses') return ['/v1/responses', { model, input: question, stream, ...fields }];
+  if (client === 'messages') return ['/alpha/v1/messages', { model, max_tokens: 100, messages: turns, stream, ...fields }];
+  const verb = stream ? 'streamGenerateContent?alt=sse' : 'generateContent';
+  return [`/beta/v1beta/models/${model}:${verb}`, { contents: [{ role: 'user', parts: [{ text: question }] }], ...fields }];
+}
+
+/** One event of a stream; an object has its `type` as its name where the wire names its events, text stands as it is. */
+function frame(event: unknown): string {
+  if (typeof event === 'string') return `data: ${event}\n\n`;
+  const type = typeof event === 'object' && event && 'type' in event ? `event: ${String(event.type)}\n` : '';
+  return `${type}data: ${JSON.stringify(event)}\n\n`;
+}
+
+function isEnd(end: End | undefined): end is Answered | Failed {
+  return end?.type === 'answered' || end?.type === 'failed';
+}
+
+/** Passed the wire the vendor speaks. */
+export async function openOneReply(wire: Wire, facts: Partial<ModelFacts> = {}): Promise<OneReply> {
+  const vendor = await startScriptedVendor(() => undefined);
+  const gateway = await startGateway({
+    plugins: [openDoors(), chatCompletions(), responses(), messages(), generateContent(), station({ name: 'house', endpoints: { [wire]: vendor.origin }, models: [facts] })],
+  });
+  let calls = 0;
+  return {
+    bodies: vendor.bodies,
+    async ask(client, reply, { stream = Array.isArray(reply), fields = {} } = {}) {
+      vendor.conduct((response) => {
+        const streamed = Array.isArray(reply);
+        response.writeHead(200, { 'content-type': streamed ? 'text/event-stream' : 'application/json' });
+        response.end(streamed ? reply.map(frame).join('') : JSON.stringify(reply));
+      });
+      const [path, body] = callOf(client, stream, fields);
+      const headers = { 'content-type': 'application/json', 'anthropic-version': '2023-06-01' };
+      const response = await fetch(gateway.url + path, { method: 'POST', headers, body: JSON.stringify(body) });
+      const text = await response.text();
+      calls += 1;
+      const end = (await gateway.ended(calls))[calls - 1];
+      if (!isEnd(end)) throw new Error(`the call ended as ${end?.type}: ${text}`);
+      return { status: response.status, text, end };
+    },
+    async close() {
+      await gateway.close();
+      await vendor.close();
+    },
+  };
+}
