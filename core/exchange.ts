@@ -43,6 +43,8 @@ export interface Principal {
   readonly kind: 'user' | 'operator';
   readonly account: string;
   readonly key: string;
+  /** The ids of the models it may call; one that ends with `*` is all that begin so. All models where absent. */
+  readonly models?: readonly string[] | undefined;
 }
 
 export interface Authenticated extends Received {

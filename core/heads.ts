@@ -11,12 +11,15 @@ export function streamHead({ framing }: ClientCall): Record<string, string> {
   return { 'content-type': type, 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no' };
 }
 
+/** Names the model that answered, in the head of a reply. */
+export const modelHeader = 'x-tollgate-model';
+
 /** Who answered, at which attempt, and what of the request got lost on the way; of an estimate only that it is one. */
 export function answerHead({ attempt, call, grant }: Routed, losses: readonly Loss[], estimated: boolean): Record<string, string> {
   return {
     ...grant.headers,
     ...(call.stream ? streamHead(call) : { 'content-type': 'application/json' }),
-    ...(estimated ? { 'x-tollgate-estimate': 'true' } : { 'x-tollgate-provider': attempt.target.provider.name }),
+    ...(estimated ? { 'x-tollgate-estimate': 'true' } : { 'x-tollgate-provider': attempt.target.provider.name, [modelHeader]: attempt.target.model.id }),
     'x-tollgate-attempts': String(attempt.number),
     ...(losses.length > 0 ? { 'x-tollgate-dropped': lossHeader(losses) } : {}),
   };

@@ -2,7 +2,7 @@
  * The walk: one call from its head to its end, hook by hook. Read from `walk` downwards, this file is the
  * definition of the gateway; what each step does in detail is elsewhere.
  */
-import { admitted } from './access.ts';
+import { admitted, checkReplay, permitted } from './access.ts';
 import { startAttempt, type RunningAttempt } from './attempt.ts';
 import { beginReply, type Begun } from './beginning.ts';
 import { chargeFor } from './charge.ts';
@@ -48,6 +48,7 @@ async function callOf(core: Core, received: Received, client: Client): Promise<E
     const parsed = await parse(advance(received, { principal }), client);
     const replay = await core.hooks.replay.promise(parsed);
     if (replay) {
+      checkReplay(replay, principal, core.targetsFor(parsed.call.model, parsed.protocol)[0]?.model.id ?? parsed.call.model);
       // It is a call of its own, whatever was kept of the first one's head.
       client.reply.head(replay.status, { ...replay.headers, ...headersNaming(parsed.id) });
       client.reply.finish(replay.body);
@@ -71,7 +72,7 @@ async function parse(exchange: Authenticated, { body, protocol, match, reply }: 
 
 async function route(core: Core, parsed: Parsed): Promise<readonly Target[]> {
   const targets = await core.hooks.route.promise(core.targetsFor(parsed.call.model, parsed.protocol), parsed);
-  if (targets.length > 0) return fitWires(atKnownRates(targets, parsed), parsed);
+  if (targets.length > 0) return fitWires(atKnownRates(permitted(targets, parsed.principal), parsed), parsed);
   throw core.catalog.missing(parsed.call.model);
 }
 

@@ -1,12 +1,10 @@
 /** Secrets, and who is told whose they are. */
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createKeyring } from '../../plugins/meters/balance/keyring.ts';
-import { KeyHolder, withinModels } from '../../plugins/meters/balance/key-limits.ts';
 import { keyId, noLimits } from '../../plugins/meters/balance/keys.ts';
 import { createSecret, hashSecret, isSecret } from '../../plugins/shared/secret.ts';
 import type { KeyRecord, Store } from '../../plugins/meters/balance/store.ts';
 import { storeWith } from './calls.ts';
-import { target } from './targets.ts';
 
 describe('a secret', () => {
   it('starts with sk-, is random each time, and needs no escaping in a URL', () => {
@@ -158,21 +156,5 @@ describe('the keyring', () => {
     findKey.mockRejectedValueOnce(new Error('disk'));
     await expect(keyring.verify(secret)).rejects.toThrow('disk');
     expect(await keyring.verify(secret)).toMatchObject({ account: 'someone' });
-  });
-});
-
-describe('the models a key may call', () => {
-  const record: KeyRecord = { ...noLimits, id: 'key-1', hash: '', lastFour: '', name: '', kind: 'user', account: 'a', disabled: false, created: 0, used: 0n, pending: 0n, rotatedTo: undefined };
-  const grant = { targets: ['house/small', 'house/large', 'other/small'].map((id) => target('house', { input: '1', output: '1' }, { id })), outputLimit: 5 };
-  const allowed = (models: readonly string[] | undefined) => withinModels(grant, new KeyHolder({ ...record, models })).targets.map(({ model }) => model.id);
-
-  it('are all where nothing is said', () => expect(allowed(undefined)).toEqual(['house/small', 'house/large', 'other/small']));
-  it('are those named, and with a star all of an owner', () => {
-    expect(allowed(['house/large', 'nobody/x'])).toEqual(['house/large']);
-    expect(allowed(['house/*'])).toEqual(['house/small', 'house/large']);
-  });
-  it('leave the rest of a grant as it is', () => expect(withinModels(grant, new KeyHolder({ ...record, models: ['other/small'] })).outputLimit).toBe(5));
-  it('refuse the call where none is left, saying which there are', () => {
-    expect(() => allowed(['house/larg'])).toThrow(expect.objectContaining({ code: 'forbidden', message: expect.stringContaining('it may call house/larg') }));
   });
 });

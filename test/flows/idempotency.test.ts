@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { apiKeyHeader } from '../../plugins/auth/api-key-header.ts';
 import { googleApiKey } from '../../plugins/auth/google-api-key.ts';
+import { keyId } from '../../plugins/meters/balance/keys.ts';
 import { openSqlite } from '../../plugins/meters/balance/sqlite/open.ts';
 import { rateLimits } from '../../plugins/operations/rate-limits.ts';
 import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
@@ -12,6 +13,7 @@ import { messages } from '../../plugins/protocols/messages/index.ts';
 import { responses } from '../../plugins/protocols/responses/index.ts';
 import { demo } from '../../plugins/providers/demo.ts';
 import { groq } from '../../plugins/providers/groq.ts';
+import { hashSecret } from '../../plugins/shared/secret.ts';
 import { openHouse, type House } from '../support/house.ts';
 
 /** Spoken to by chat-completions alone, so that all other families are translated. */
@@ -228,6 +230,35 @@ describe('a key', () => {
     expect((await send(chat(false), order, other)).headers.get('idempotent-replayed')).toBeNull();
     expect((await send(chat(false), order, sibling)).headers.get('idempotent-replayed')).toBe('true');
     expect(calls()).toBe(2);
+  });
+
+  it('gives a stored reply to no key that may not call its model, and to each that may', async () => {
+    const [barred, allowed] = [await newKey('tester', { models: 'demo/*' }), await newKey('tester', { models: 'groq/*' })];
+    await send(chat(false));
+    const refused = await send(chat(false), order, barred);
+    expect([refused.status, JSON.parse(refused.text)]).toMatchObject([403, { error: { code: 'permission_denied', param: 'model' } }]);
+    expect((await send(chat(false), order, allowed)).headers.get('idempotent-replayed')).toBe('true');
+    expect(calls()).toBe(1);
+  });
+
+  it('gives a stored reply by whose model gave it, where that was a fallback', async () => {
+    house.vendor.script(upstream, { reply: { status: 500, body: { error: { message: 'broken' } } } });
+    const ask = chat(false);
+    const other: Ask = { ...ask, body: { ...ask.body, provider: { fallback: 'demo/echo' } } };
+    expect((await send(other)).headers.get('x-tollgate-model')).toBe('demo/echo');
+    const [asked, answered] = [await newKey('tester', { models: 'groq/*' }), await newKey('tester', { models: 'demo/*' })];
+    expect((await send(other, order, asked)).status).toBe(403);
+    expect((await send(other, order, answered)).headers.get('idempotent-replayed')).toBe('true');
+  });
+
+  it.each([
+    ['disabled', async (key: string) => void (await house.gateway.verb('keys disable', [key], {}))],
+    ['past its expiry', async (key: string) => void (await house.gateway.verb('keys limit', [key], { expires: new Date(Date.now() + 1000).toISOString() }))],
+  ])('gives no stored reply to a key that is %s', async (_state, change) => {
+    const secret = await newKey('tester', {});
+    expect((await send(chat(false), order, secret)).status).toBe(200);
+    await change(keyId(hashSecret(secret)));
+    await expect.poll(async () => (await send(chat(false), order, secret)).status, { timeout: 10_000 }).toBe(401);
   });
 
   it('stands for one family\'s call: the same words in another are another body', async () => {

@@ -11,7 +11,6 @@ import { ledgerCommands } from './commands.ts';
 import { ledgerExamination } from './examination.ts';
 import { makeFirstKey } from './first-key.ts';
 import { claimOf, claimRefusal, idempotencyOptions, keepSwept, replayOf } from './idempotency.ts';
-import { withinModels } from './key-limits.ts';
 import { createKeyring } from './keyring.ts';
 import { Keeper } from './keeper.ts';
 import { ledgerMetrics } from './metrics.ts';
@@ -98,8 +97,7 @@ export const balance = definePlugin({
       return replay;
     });
 
-    hooks.authorize.tapPromise('balance', async (granted, planned) => {
-      const grant = withinModels(granted, planned.principal);
+    hooks.authorize.tapPromise('balance', async (grant, planned) => {
       if (planned.operation === 'count') return grant;
       const { account, key } = planned.principal;
       const quotes = quotesFor(grant, planned, policy);

@@ -21,6 +21,7 @@ interface Operation {
 const callHeaders: Readonly<Record<string, string>> = {
   'x-request-id': 'The id of the call, to ask after it with at `/v1/calls/{id}`.',
   'x-tollgate-provider': 'Who answered.',
+  'x-tollgate-model': 'Which model answered.',
   'x-tollgate-attempts': 'How many attempts it took.',
   'x-tollgate-dropped': 'What of the request could not be said to the model that answered.',
 };
