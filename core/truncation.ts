@@ -50,16 +50,38 @@ export function shortenTo(share: number, request: CanonicalRequest): Shortened |
   const { turns } = request;
   const sizes = turns.map((turn) => JSON.stringify(turn).length);
   const whole = sizes.reduce((sum, size) => sum + size, 0);
-  const first = turns.findIndex((turn) => !instructs(turn));
-  const starts = turns.flatMap((turn, index) => (index > first && opens(turn) ? [index] : []));
-  const left = (from: number): number => turns.reduce((sum, turn, index) => (index >= from || instructs(turn) ? sum + (sizes[index] ?? 0) : sum), 0);
-  const from = starts.find((start) => left(start) <= whole * share) ?? starts.at(-1);
-  if (first < 0 || from === undefined) return undefined;
-  const kept = turns.filter((turn, index) => index >= from || instructs(turn));
-  const gone = turns.flatMap((turn, index): Loss[] =>
-    index >= from || instructs(turn) ? [] : [{ path: turn.at ?? `turns[${index}]`, reason: 'left out, since the conversation is too long for the model', code: 'truncated' }],
-  );
-  return { request: { ...request, turns: kept }, losses: gone };
+  const from = firstKept(turns, sizes, whole * share);
+  if (from === undefined) return undefined;
+  const kept: Turn[] = [];
+  const losses: Loss[] = [];
+  for (const [index, turn] of turns.entries()) {
+    if (index >= from || instructs(turn)) kept.push(turn);
+    else losses.push({ path: turn.at ?? `turns[${index}]`, reason: tooLong, code: 'truncated' });
+  }
+  return { request: { ...request, turns: kept }, losses };
+}
+
+const tooLong = 'left out, since the conversation is too long for the model';
+
+/**
+ * The first turn of the conversation that stays: the start of the earliest exchange from which no more than `most` is
+ * left, or else of the last one. The first exchange never stays; undefined if there is no other. One pass: summing up
+ * again for each start would take minutes for a long conversation.
+ */
+function firstKept(turns: readonly Turn[], sizes: readonly number[], most: number): number | undefined {
+  let left = sizes.reduce((sum, size) => sum + size, 0);
+  let begun = false;
+  let last: number | undefined;
+  for (const [index, turn] of turns.entries()) {
+    if (instructs(turn)) continue;
+    if (begun && opens(turn)) {
+      last = index;
+      if (left <= most) return index;
+    }
+    begun = true;
+    left -= sizes[index] ?? 0;
+  }
+  return last;
 }
 
 /** No tokeniser in use packs more bytes of text than this into a token, taken over a whole conversation. */
