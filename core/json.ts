@@ -1,8 +1,9 @@
 /**
- * A client's body from bytes to a value, with what is no JSON refused, what could not be written again (invalid UTF-8,
- * nesting deeper than a stack goes), and what nobody has to say. A field said twice is refused where its text goes on (splice.ts).
+ * Reads a client's body from bytes to a value. Refuses what is no JSON, what could not be written again (invalid UTF-8,
+ * nesting deeper than a stack goes), what no honest call holds, and fields that stand twice.
  */
 import { isUtf8 } from 'node:buffer';
+import { countKeys, holdsBackslash, readCarefully } from './careful-json.ts';
 import { GatewayError } from './errors.ts';
 
 const deepest = 128;
@@ -29,31 +30,47 @@ export function parseJson(bytes: Buffer): ReadBody {
   if (!isContainer(value) || Array.isArray(value)) {
     throw new GatewayError('invalid_request', 'The body has to be a JSON object.');
   }
-  const fields = countFields(value, deepest);
-  if (fields === Infinity) throw new GatewayError('invalid_request', `The body is nested deeper than ${deepest} levels.`);
-  if (fields > mostFields) throw new GatewayError('invalid_request', `The body has more than ${mostFields} fields, which no conversation needs.`);
-  return { bytes, text, value };
+  const count: Count = { fields: 0, listed: 0 };
+  if (!countInto(count, value, deepest)) throw new GatewayError('invalid_request', `The body is nested deeper than ${deepest} levels.`);
+  if (count.fields + count.listed > mostFields) {
+    throw new GatewayError('invalid_request', `The body has more than ${mostFields} fields, which no conversation needs.`);
+  }
+  // With one byte for each character a text is searched several times faster.
+  const view = text.length === bytes.length ? text : bytes.toString('latin1');
+  const isPlain = countKeys(view) === count.fields && !(view.includes('\\u') && holdsBackslash(value));
+  return { bytes, text, value: isPlain ? value : readCarefully(text) };
 }
 
 function isContainer(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null;
 }
 
+interface Count {
+  /** Members of objects. */
+  fields: number;
+  /** Objects and lists that stand in lists. */
+  listed: number;
+}
+
 /**
- * Infinite where it is deeper than the limit: the depth is the sender's choice, the stack is ours. Makes no array of an
- * object's members, of which a long body has thousands.
+ * Adds what a value holds to a count. Returns false if it is nested deeper than the limit: the depth is the sender's
+ * choice, the stack is ours. Makes no array of an object's members, of which a long body has thousands.
  */
-function countFields(value: Readonly<Record<string, unknown>>, limit: number): number {
-  if (limit === 0) return Infinity;
-  let fields = 0;
+function countInto(count: Count, value: Readonly<Record<string, unknown>>, limit: number): boolean {
+  if (limit === 0) return false;
   if (Array.isArray(value)) {
     const children: readonly unknown[] = value;
-    for (const child of children) if (isContainer(child)) fields += 1 + countFields(child, limit - 1);
-    return fields;
+    for (const child of children) {
+      if (!isContainer(child)) continue;
+      count.listed += 1;
+      if (!countInto(count, child, limit - 1)) return false;
+    }
+    return true;
   }
   for (const name in value) {
+    count.fields += 1;
     const child = value[name];
-    fields += isContainer(child) ? 1 + countFields(child, limit - 1) : 1;
+    if (isContainer(child) && !countInto(count, child, limit - 1)) return false;
   }
-  return fields;
+  return true;
 }

@@ -3,7 +3,6 @@
  * sender wrote it: numbers keep their digits, keys their order, and prompt-cache prefixes their hash. The text
  * is valid JSON already (`JSON.parse` has read it), so this only has to find where things stand.
  */
-import { GatewayError } from './errors.ts';
 
 /** Where one member of an object stands in the text: its key's opening quote, and its value. */
 interface Member {
@@ -75,25 +74,14 @@ function visitMembers(text: string, from: number, visit: (name: string, member: 
   }
 }
 
-/**
- * The members of the object that opens at `from`, by name. A name that stands twice is refused: the vendor may
- * read the one and we would bill the other.
- */
+/** The members of the object that opens at `from`, by name. */
 function membersOf(text: string, from: number): Map<string, Member> {
   const members = new Map<string, Member>();
   visitMembers(text, from, (name, member) => {
-    if (members.has(name)) throw saidTwice(name.slice(0, longestName));
     members.set(name, member);
     return false;
   });
   return members;
-}
-
-/** Characters of a field's name that are told. */
-const longestName = 100;
-
-function saidTwice(name: string): GatewayError {
-  return new GatewayError('invalid_request', `The body holds the field "${name}" twice; send it once.`, { param: name });
 }
 
 interface Change {
@@ -150,10 +138,7 @@ function changesFor(text: string, open: number, edits: readonly Edit[]): Change[
   return [...changes, { from: open + 1, to: open + 1, with: added.join(',') + comma }];
 }
 
-/**
- * The text with the edits made; the edits of one call name different members. Throws `invalid_request` where an
- * object that is looked through says a name twice.
- */
+/** The text with the edits made; the edits of one call name different members. No object names a member twice. */
 export function splice(text: string, edits: readonly Edit[]): string {
   const changes = changesFor(text, skipSpace(text, 0), edits).toSorted((first, second) => first.from - second.from || first.to - second.to);
   let edited = '';
@@ -172,13 +157,7 @@ export function splice(text: string, edits: readonly Edit[]): string {
 export function spliceBytes(bytes: Buffer, text: string, edits: readonly Edit[]): Buffer {
   if (edits.length === 0) return bytes;
   const view = text.length === bytes.length ? text : bytes.toString('latin1');
-  try {
-    return Buffer.from(splice(view, edits), 'latin1');
-  } catch (error) {
-    // Refused again by the text, in which the name of the field at fault has its own characters.
-    splice(text, edits);
-    throw error;
-  }
+  return Buffer.from(splice(view, edits), 'latin1');
 }
 
 /** Where the string value at `path` stands in the text of a JSON object, quotes included; undefined where there is none. */

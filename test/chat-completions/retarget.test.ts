@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { GatewayError, splice } from '../../core/index.ts';
+import { splice } from '../../core/index.ts';
 import { protocol } from '../../plugins/protocols/chat-completions/index.ts';
 import { modelWith } from './bodies.ts';
 
@@ -59,9 +59,5 @@ describe('the verbatim request', () => {
     expect(sent(`{"model":"a/b","max_completion_tokens":50,${messages}}`, { limit: 10 })).toBe(`{"model":"up","max_completion_tokens":10,${messages}}`);
     expect(JSON.parse(sent(`{"model":"a/b",${messages}}`, { limit: 10 }))).toEqual(JSON.parse(`{"model":"up","max_completion_tokens":10,${messages}}`));
     expect(JSON.parse(sent(`{"model":"a/b","max_completion_tokens":null,${messages}}`, { limit: 10 }))).toEqual(JSON.parse(`{"model":"up","max_completion_tokens":10,${messages}}`));
-  });
-
-  it('refuses a field that stands twice', () => {
-    expect(() => sent(`{"model":"a/b","model":"a/c",${messages}}`)).toThrow(GatewayError);
   });
 });

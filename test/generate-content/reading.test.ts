@@ -74,6 +74,8 @@ describe('a body', () => {
     [{ contents: [{ parts: [{ text: 'x', inline_data: { mime_type: 'a/b', data: 'AAAA' } }] }] }, 'contents[0].parts[0].inline_data', /stands beside "text"/],
     [{ contents: [{ parts: [{ inlineData: { mimeType: 'a/b', data: 'AAAA' }, inline_data: null }] }] }, 'contents[0].parts[0].inline_data', /one of the two/],
     [{ generationConfig: { maxOutputTokens: 5 }, generation_config: { max_output_tokens: 500 } }, 'generation_config', /stands beside "generationConfig"/],
+    [{ generationConfig: { maxOutputTokens: 5, max_output_tokens: 500 } }, 'generationConfig.max_output_tokens', /stands beside "maxOutputTokens"/],
+    [{ tools: [{ futureTool: {}, future_tool: { max_calls: 9 } }] }, 'tools[0].future_tool', /stands beside "futureTool"/],
     [{ generationConfig: { maxOutputTokens: 0 } }, 'generationConfig.maxOutputTokens', /at least 1/],
     [{ generation_config: { max_output_tokens: 1.5 } }, 'generation_config.max_output_tokens', /whole number/],
     [{ generationConfig: { temperature: 2.1 } }, 'generationConfig.temperature', /from 0 to 2/],

@@ -30,11 +30,22 @@ type Path = readonly (string | number)[];
 const deepest = 16;
 const longestName = 64;
 
+function inCamelCase(name: string): string {
+  return name.replaceAll(/_([a-z\d])/g, (_, letter: string) => letter.toUpperCase());
+}
+
 /** The name in camelCase, where it is one of ours in snake_case. */
 function camel(name: string): string {
   if (!name.includes('_')) return name;
-  const other = name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  const other = inCamelCase(name);
   return known.has(other) && snake(other) === name ? other : name;
+}
+
+/** The same field in camelCase beside one in snake_case, be it one of ours or one that only Google knows. */
+function otherSpelling(name: string, owner: Readonly<Record<string, unknown>>): string | undefined {
+  if (!name.includes('_')) return undefined;
+  const other = inCamelCase(name);
+  return other !== name && Object.hasOwn(owner, other) ? other : undefined;
 }
 
 function snake(name: string): string {
@@ -59,12 +70,13 @@ export function readSpelling(body: unknown): Spelt {
 function isUsual(value: unknown): boolean {
   if (Array.isArray(value)) return value.every(isUsual);
   if (!isObject(value)) return true;
-  for (const name in value) if (!isUsualMember(name, value[name])) return false;
+  for (const name in value) if (!isUsualMember(name, value)) return false;
   return true;
 }
 
-function isUsualMember(name: string, content: unknown): boolean {
-  if (camel(name) !== name) return false;
+function isUsualMember(name: string, owner: Readonly<Record<string, unknown>>): boolean {
+  if (camel(name) !== name || otherSpelling(name, owner) !== undefined) return false;
+  const content = owner[name];
   if (typeof content !== 'object' || content === null || closed.has(name)) return true;
   return (!lists.has(name) || Array.isArray(content)) && isUsual(content);
 }
@@ -73,12 +85,11 @@ function read(value: unknown, path: Path, words: string[]): unknown {
   if (Array.isArray(value)) return value.map((item: unknown, index) => (typeof item === 'object' ? read(item, [...path, index], words) : item));
   if (!isObject(value)) return value;
   const entries = Object.entries(value).map(([name, content]): [string, unknown] => {
+    const other = otherSpelling(name, value);
+    if (other !== undefined) throw badField(fieldPath([...path, name]), `stands beside "${other}"`, 'one of the two');
     const field = camel(name);
     const place = [...path, field];
-    if (field !== name) {
-      if (Object.hasOwn(value, field)) throw badField(fieldPath([...path, name]), `stands beside "${field}"`, 'one of the two');
-      words.push(`snake:${JSON.stringify(place)}`);
-    }
+    if (field !== name) words.push(`snake:${JSON.stringify(place)}`);
     if (typeof content !== 'object' || content === null || closed.has(field)) return [field, content];
     if (field.length > longestName || path.length > deepest) return [field, content];
     if (!lists.has(field) || Array.isArray(content)) return [field, read(content, place, words)];

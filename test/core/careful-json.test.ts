@@ -1,0 +1,96 @@
+/** A JSON body says each field once: a vendor may read another of two than the gateway does. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { isGatewayError } from '../../core/index.ts';
+import { readCarefully } from '../../core/careful-json.ts';
+import { parseJson } from '../../core/json.ts';
+
+/** The field that a body is refused for. */
+function refusedFor(text: string): string | undefined {
+  try {
+    parseJson(Buffer.from(text));
+    return undefined;
+  } catch (error) {
+    if (!isGatewayError(error)) throw error;
+    expect(error.code).toBe('invalid_request');
+    expect(error.message).toBe(`The body holds the field "${error.details.param}" twice; send it once.`);
+    return error.details.param;
+  }
+}
+
+it.each([
+  ['at the top', '{"model":"a","model":"b"}', 'model'],
+  ['in an object', '{"generationConfig":{"maxOutputTokens":1,"topK":1,"maxOutputTokens":9}}', 'generationConfig.maxOutputTokens'],
+  ['in a list', '{"tools":[{"type":"a"},{"type":"b","x":[1,2,{}],"type":"c"}]}', 'tools[1].type'],
+  ['behind nested objects', '{"a":{"b":{"c":1}},"a":2}', 'a'],
+  ['with an escaped spelling', '{"model":"a","mod\\u0065l":"b"}', 'model'],
+  ['with space before the colon', '{"a" :1,"a"\n:2}', 'a'],
+  ['with balance from a string that begins with a colon', '{"a":":)","b" :1,"a" :2}', 'a'],
+  ['with balance from a quoted field in a string', '{"a":"\\"x\\":1","a":2}', 'a'],
+  ['with a name that is no name for an object', '{"__proto__":1,"__proto__":2}', '__proto__'],
+  ['with an empty name', '{"a":{"":1,"":2}}', 'a.'],
+  ['with a name that ends in a backslash', '{"a\\\\":1,"a\\\\":2}', 'a\\'],
+  ['with a name of another script', '{"prénom":1,"prénom":"名"}', 'prénom'],
+  ['with numbers as names', '{"1":1,"0":0,"1":2}', '1'],
+])('refuses a field that stands twice %s', (_, text, field) => {
+  expect(refusedFor(text)).toBe(field);
+});
+
+it.each(['{"a":{"a":{"a":1}},"b":[{"a":1},{"a":1}]}', '{"a,":1,"b":":","c[":{"d":"\\\\"}}', '{"a":"{\\"a\\":1,\\"a\\":2}"}', '{"a":"\\"","b":"\\\\\\":","c":"b\\" :"}', '{ "a" : ": " , "b\\"" : [ ":" ] }'])('takes %s', (text) => {
+  expect(refusedFor(text)).toBeUndefined();
+});
+
+it('shows no more of a path than helps', () => {
+  const long = `"${'x'.repeat(10_000)}"`;
+  expect(refusedFor(`{${'"a":{'.repeat(90)}${long}:1,${long}:2${'}'.repeat(91)}`)?.length).toBeLessThan(500);
+});
+
+describe('an escaped name', () => {
+  const withName = (name: string): string => `{"model":"a","${name}":100000}`;
+
+  it.each([['max_token\\\\', 'max_token\\u0073'], ['ma\\\\u0078_toke', 'ma\\u0078_tokens'], ['\\\\', '\\u540d']])('is read as written after a body that named a field %s', (before, name) => {
+    for (let time = 0; time < 3; time += 1) parseJson(Buffer.from(withName(before)));
+    expect(parseJson(Buffer.from(withName(name))).value).toEqual({ model: 'a', [String(JSON.parse(`"${name}"`))]: 100_000 });
+  });
+
+  it('counts as the same field after a body that hides it', () => {
+    const once = '"max_tokens":1,"max_token\\';
+    for (let time = 0; time < 3; time += 1) parseJson(Buffer.from(`{${once}\\":1}`));
+    expect(refusedFor(`{${once}u0073":1}`)).toBe('max_tokens');
+  });
+
+  it('may end with a backslash', () => {
+    expect(parseJson(Buffer.from('{"C:\\\\":"\\u0061"}')).value).toEqual({ 'C:\\': 'a' });
+  });
+});
+
+describe('any body', () => {
+  type Tree = { readonly text: string; readonly repeats: boolean };
+  const space = fc.constantFrom('', '', '', ' ', '\n\t');
+  const name = fc.oneof(fc.constantFrom('a', 'b', ':', ',', '"', '\\', '{', ' ', '', 'é', '__proto__', '0'), fc.string({ maxLength: 3 }));
+  const written = fc.tuple(name, fc.boolean()).map(([text, escapes]) =>
+    escapes ? `"${Array.from(text, (char) => [...char].map((_, at) => `\\u${char.charCodeAt(at).toString(16).padStart(4, '0')}`).join('')).join('')}"` : JSON.stringify(text));
+  const { object } = fc.letrec<{ value: Tree; object: Tree }>((tie) => ({
+    value: fc.oneof(
+      { depthSize: 'small' },
+      fc.oneof(written, fc.constantFrom('1', '-0.5e3', 'null', 'true')).map((text): Tree => ({ text, repeats: false })),
+      tie('object'),
+      fc.array(fc.tuple(space, tie('value')), { maxLength: 4 }).map((items): Tree => ({ text: `[${items.map(([gap, { text }]) => gap + text).join(',')}]`, repeats: items.some(([, { repeats }]) => repeats) })),
+    ),
+    object: fc.array(fc.tuple(written, space, space, tie('value')), { maxLength: 5 }).map((members): Tree => {
+      const names = members.map(([key]): unknown => JSON.parse(key));
+      const text = `{${members.map(([key, before, after, value]) => `${before}${key}${after}:${before}${value.text}${after}`).join(',')}}`;
+      return { text, repeats: new Set(names).size < names.length || members.some(([, , , { repeats }]) => repeats) };
+    }),
+  }));
+
+  it('is refused if one of its objects holds a field twice, however it is written', () => {
+    let refused = 0;
+    fc.assert(fc.property(object, ({ text, repeats }) => {
+      expect(refusedFor(text) !== undefined).toBe(repeats);
+      if (repeats) refused += 1;
+      else expect(JSON.stringify(readCarefully(text))).toBe(JSON.stringify(parseJson(Buffer.from(text)).value));
+    }), { numRuns: 3000 });
+    expect(refused).toBeGreaterThan(100);
+  });
+});
