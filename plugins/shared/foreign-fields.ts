@@ -3,6 +3,7 @@
  * member, and the call is refused where an answer without it would be worthless.
  */
 import { GatewayError, type Block, type CanonicalRequest, type Loss } from '../../core/index.ts';
+import { refuseUnknown } from './open-values.ts';
 import { isObject, type Sides } from './vendor-bag.ts';
 
 /** Objects of which a protocol reads only some members; the bag holds the others. */
@@ -90,6 +91,7 @@ export function foreignFields(request: CanonicalRequest, protocol: string, said:
   for (const [index, { role, vendor, blocks }] of request.turns.entries()) {
     const last = blocks.at(-1);
     if (last) refuseShortener(last, protocol, `turns[${index}]`);
+    for (const [position, block] of blocks.entries()) if (block.type === 'foreign') refuseUnknown(block, protocol, `turns[${index}].blocks[${position}]`);
     if (vendor) look({ vendor }, `turns[${index}]`, role === 'assistant' ? aboutThoughts : undefined);
     // Most turns of a long conversation have no such fields.
     if (!blocks.some(holdsFields)) continue;

@@ -73,6 +73,16 @@ describe('a messages call through the gateway', () => {
     expect(end).toMatchObject({ type: 'answered', outcome: 'completed', charge: { usage: { input: 10, output: 2 }, cost: 14_000n } });
   });
 
+  it('passes on every header of its vendor, but none that says who calls or who pays', async () => {
+    const gateway = await start(vendor('house', { messages: counting }, message)());
+    const feature = { 'anthropic-later-feature': 'on', 'anthropic-user-profile-id': 'p_1', 'anthropic-dangerous-direct-browser-access': 'true' };
+    const account = { 'anthropic-api-key': 'sk-theirs', 'anthropic-auth-token': 'theirs', 'anthropic-organization-id': 'org-theirs', 'x-anthropic-thing': 'theirs', host: 'theirs.example' };
+    const body = JSON.stringify({ model: 'house/model', max_tokens: 50, messages: [{ role: 'user', content: 'Ahoy there' }] });
+    await (await fetch(`${gateway.url}/alpha/v1/messages`, { method: 'POST', headers: { ...headers, ...feature, ...account }, body })).text();
+    expect(asked[0]?.headers).toMatchObject(feature);
+    expect(JSON.stringify(asked[0]?.headers)).not.toMatch(/theirs|sk-client|cookie/);
+  });
+
   it('has the model renamed where a stream names it', async () => {
     const stream = [
       '{"type":"message_start","message":{"id":"msg_1","model":"claude-test-upstream","usage":{"input_tokens":1,"output_tokens":1}}}',

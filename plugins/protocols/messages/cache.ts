@@ -1,6 +1,7 @@
 /** Cache marks of this wire, `cache_control`, to canonical ones and back. The vendor takes four of them in a request. */
 import type { CanonicalRequest } from '../../../core/index.ts';
 import type { Lose } from '../../shared/losses.ts';
+import { oneOfKnown } from '../../shared/open-values.ts';
 import { leftover, nested, type Fields } from '../../shared/vendor-bag.ts';
 
 interface Mark {
@@ -8,19 +9,24 @@ interface Mark {
 }
 
 export interface Marked {
-  readonly cache_control?: { readonly ttl?: '5m' | '1h' | null | undefined } | null | undefined;
+  readonly cache_control?: { readonly type: string; readonly ttl?: string | null | undefined } | null | undefined;
 }
 
-const markFields = new Set(['type', 'ttl']);
+const times = ['5m', '1h'] as const;
+const timed = new Set(['type', 'ttl']);
+const untimed = new Set(['type']);
+const markType = 'ephemeral';
 const mostMarks = 4;
 
 export function decodeMark({ cache_control: mark }: Marked): { cache?: Mark } {
-  return mark ? { cache: { ttl: mark.ttl ?? undefined } } : {};
+  return mark?.type === markType ? { cache: { ttl: oneOfKnown(mark.ttl, times) } } : {};
 }
 
 /** Of a mark, what the canonical one does not say. */
 export function markLeft({ cache_control: mark }: Marked): Fields {
-  return mark ? nested('cache_control', leftover(mark, markFields)) : {};
+  if (!mark) return {};
+  if (mark.type !== markType) return { cache_control: mark };
+  return nested('cache_control', leftover(mark, oneOfKnown(mark.ttl, times) ? timed : untimed));
 }
 
 /** Passed a thing's mark and its canonical path; the answer is to stand in `cache_control`. */
@@ -37,7 +43,7 @@ export function markEncoder(request: CanonicalRequest, lose: Lose): MarkEncoder 
       return undefined;
     }
     if (mark.ttl === '30m') lose(`${path}.cache.ttl`, 'sent as "5m"', 'approximated');
-    return { type: 'ephemeral', ttl: mark.ttl === '30m' ? '5m' : mark.ttl };
+    return { type: markType, ttl: mark.ttl === '30m' ? '5m' : mark.ttl };
   };
 }
 

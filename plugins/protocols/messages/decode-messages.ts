@@ -2,13 +2,14 @@
 import type { Block, Turn } from '../../../core/index.ts';
 import { unseal } from '../../shared/envelope.ts';
 import { holdsNumber, parseExactly } from '../../shared/exact-json.ts';
+import { markUnknown, oneOfKnown } from '../../shared/open-values.ts';
 import { leftover, nested, type Fields, type Sides } from '../../shared/vendor-bag.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
 import { decodeMark, markLeft, type Marked } from './cache.ts';
 import { apart } from './composed-document.ts';
 import { UnsealedBlocks } from './sealed.ts';
-import { isKnownBlock } from './wire.ts';
-import type { WireBlock, WireContent, WireMedia, WireMessage, WireRequest, WireResultContent } from './wire.ts';
+import { isKnownBlock, isKnownMedia, isVendorState } from './wire.ts';
+import type { WireContent, WireKnownBlock, WireKnownMedia, WireMedia, WireMessage, WireRequest, WireResultContent } from './wire.ts';
 import type { WireSearchResult, WireText, WireThinking, WireToolResult, WireToolUse } from './wire.ts';
 
 type TextBlock = Extract<Block, { type: 'text' }>;
@@ -27,28 +28,41 @@ export function decodeTurns({ system, messages }: WireRequest, text: string): Tu
   const exact = counts && longNumber.test(text) ? member(parseExactly(text), 'messages') : undefined;
   const turns = messages.map((message, index) => decodeMessage(message, `messages[${index}]`, member(exact, index)));
   if (system === undefined || system === null) return turns;
-  return [{ role: 'system', blocks: decodeContent(system, 'system'), at: 'system', ...bag.keep({}, ['top', ...formOf(system)]) }, ...turns];
+  return [{ role: 'system', blocks: decodeContent(system, 'system', undefined, true), at: 'system', ...bag.keep({}, ['top', ...formOf(system)]) }, ...turns];
 }
 
 const messageFields = new Set(['role', 'content']);
 
+const roles = ['user', 'assistant', 'system'] as const;
+/** How a message is kept whole whose role is not known here. */
+export const wholeMessage = 'message';
+
 function decodeMessage(message: WireMessage, at: string, exact: unknown): Turn {
-  const blocks = decodeContent(message.content, `${at}.content`, member(exact, 'content'));
-  return { role: message.role, blocks, at, ...bag.keep(leftover(message, messageFields), formOf(message.content)) };
+  const role = oneOfKnown(message.role, roles);
+  if (role === undefined) return { role: 'user', blocks: [foreign(message, `${at}.role`, true)], at, ...bag.keep({}, [wholeMessage]) };
+  const blocks = decodeContent(message.content, `${at}.content`, member(exact, 'content'), role !== 'assistant');
+  return { role, blocks, at, ...bag.keep(leftover(message, messageFields), formOf(message.content)) };
 }
 
 function formOf(content: WireContent): string[] {
   return typeof content === 'string' ? ['string'] : [];
 }
 
-function decodeContent(content: WireContent, at: string, exact?: unknown): Block[] {
+/** A thing that only this protocol has. What a user says is worthless elsewhere without it, unless it is known to be state of the vendor's own. */
+function foreign(value: Readonly<Record<string, unknown>>, at: string, spoken: boolean): Block {
+  const isState = typeof value['type'] === 'string' && isVendorState(value['type']);
+  return { type: 'foreign', protocol: protocolName, value, at, ...(spoken && !isState ? markUnknown(protocolName) : {}) };
+}
+
+/** `spoken`: whether it is content of somebody else than the model. */
+function decodeContent(content: WireContent, at: string, exact: unknown, spoken: boolean): Block[] {
   if (typeof content === 'string') return [{ type: 'text', text: content, at }];
   const unsealed = new UnsealedBlocks();
   for (const [index, block] of content.entries()) {
     const place = `${at}[${index}]`;
     if (isKnownBlock(block) && block.type === 'redacted_thinking' && unsealed.open(block.data, place)) continue;
     const parts = isKnownBlock(block) && block.type === 'document' ? partsOf(block, place) : undefined;
-    for (const each of parts ?? [placed(decodeBlock(block, place, member(exact, index)), place)]) unsealed.add(each);
+    for (const each of parts ?? [isKnownBlock(block) ? placed(decodeBlock(block, place, member(exact, index)), place) : foreign(block, place, spoken)]) unsealed.add(each);
   }
   return unsealed.blocks;
 }
@@ -61,6 +75,7 @@ function placed<Kind extends Block>(block: Kind, at: string): Kind {
 
 /** The texts and pictures of a document that is made of both; undefined where it is anything else. */
 function partsOf(document: WireMedia, at: string): Block[] | undefined {
+  if (!isKnownMedia(document)) return undefined;
   const { source } = document;
   if (source.type !== 'content' || typeof source.content === 'string' || plainTexts(source.content)) return undefined;
   const parts = source.content.flatMap((part): Block[] => {
@@ -74,13 +89,13 @@ function partsOf(document: WireMedia, at: string): Block[] | undefined {
   return apart(document, parts, (form) => sidesOf(document, fields.parts, {}, form));
 }
 
-function decodeBlock(block: WireBlock, at: string, exact?: unknown): Block {
-  if (!isKnownBlock(block)) return { type: 'foreign', protocol: protocolName, value: block };
+function decodeBlock(block: WireKnownBlock, at: string, exact?: unknown): Block {
   switch (block.type) {
     case 'text':
       return decodeText(block);
     case 'image':
     case 'document':
+      if (!isKnownMedia(block)) return foreign(block, `${at}.source.type`, true);
       return decodeMedia(block) ?? { type: 'foreign', protocol: protocolName, value: block };
     case 'search_result':
       return decodeSearchResult(block);
@@ -130,12 +145,15 @@ function decodeText(block: WireText): TextBlock {
   return { type: 'text', text: block.text, ...sidesOf(block, fields.text) };
 }
 
-const sourceFields = new Set(['type', 'media_type', 'data', 'url', 'file_id', 'content']);
+const untypedSource = new Set(['type', 'data', 'url', 'file_id', 'content']);
+const sourceFields = new Set([...untypedSource, 'media_type']);
 
 /** Undefined for a document that is made of blocks which are more than text. */
-function decodeMedia(block: WireMedia): MediaBlock | undefined {
+function decodeMedia(block: WireKnownMedia): MediaBlock | undefined {
   const { source } = block;
-  const rest = nested('source', leftover(source, sourceFields));
+  // Texts are told elsewhere without their type.
+  const isPlain = source.type !== 'text' || source.media_type === 'text/plain';
+  const rest = nested('source', leftover(source, isPlain ? sourceFields : untypedSource));
   const about = block.type === 'document' ? { title: block.title ?? undefined, context: block.context ?? undefined } : {};
   const media = { type: 'media' as const, kind: block.type, ...about };
   const sides = (form: readonly string[] = []): BlockSides => sidesOf(block, fields[block.type], rest, form);

@@ -9,7 +9,7 @@ import { bag, protocolName } from './bag.ts';
 import { builtIn } from './built-in-tools.ts';
 import { decodeMark, markLeft } from './cache.ts';
 import { decodeTurns } from './decode-messages.ts';
-import { isFunctionTool, type WireRequest, type WireTool, type WireToolChoice } from './wire.ts';
+import { isFunctionTool, isKnownChoice, isKnownThinking, isSchemaFormat, type WireKnownChoice, type WireRequest, type WireTool, type WireToolChoice } from './wire.ts';
 
 type ToolChoice = NonNullable<CanonicalRequest['toolChoice']>;
 type Reasoning = NonNullable<CanonicalRequest['reasoning']>;
@@ -26,37 +26,40 @@ export function decodeRequest(wire: WireRequest, text: string): CanonicalRequest
   const format = wire.output_config?.format;
   // How to route is the gateway's own business, and told in the preferences.
   const { provider: _preferences, ...vendorsOwn } = wire;
+  const { tool_choice: choice } = wire;
   return {
     model: wire.model,
     stream: wire.stream ?? false,
     turns: decodeTurns(wire, text),
     tools,
-    toolChoice: decodeChoice(wire.tool_choice),
-    parallelToolCalls: parallelOf(wire.tool_choice),
+    toolChoice: isKnown(choice) ? decodeChoice(choice) : undefined,
+    parallelToolCalls: isKnown(choice) ? parallelOf(choice) : undefined,
     outputLimit: wire.max_tokens ?? undefined,
     temperature: wire.temperature ?? undefined,
     topP: wire.top_p ?? undefined,
     topK: wire.top_k ?? undefined,
     stop: wire.stop_sequences ?? undefined,
-    format: format ? { type: 'schema', schema: format.schema, ...bag.keep(leftover(format, formatFields)) } : undefined,
+    format: format && isSchemaFormat(format) ? { type: 'schema', schema: format.schema, ...bag.keep(leftover(format, formatFields)) } : undefined,
     reasoning: thinking.value,
     user: wire.metadata?.user_id ?? undefined,
-    serviceTier: wire.service_tier ? tiers[wire.service_tier] : undefined,
+    serviceTier: wire.service_tier ? (tiers.get(wire.service_tier) ?? wire.service_tier) : undefined,
     names: namesOf(thinking),
     ...bag.keep(
-      { ...leftover(vendorsOwn, readFields), ...partsLeft(wire), ...thinking.rest },
+      { ...leftover(vendorsOwn, readFields), ...partsLeft(wire), ...thinking.rest, ...(choice && !isKnown(choice) ? { tool_choice: choice } : {}) },
       ['read', ...(wire.stream === false ? ['stream-false'] : []), ...thinking.form],
     ),
   };
 }
 
 const formatFields = new Set(['type', 'schema']);
-const tiers = { auto: 'auto', standard_only: 'default' } as const;
+const tiers = new Map([['auto', 'auto'], ['standard_only', 'default']]);
 
 /** Of the fields that are objects, what is not read. */
 function partsLeft(wire: WireRequest): Fields {
   // Beside thinking that is switched off, an effort says something only to this wire.
-  const read = wire.thinking?.type === 'disabled' ? ['format'] : ['format', 'effort'];
+  const effort = wire.thinking?.type === 'disabled' ? [] : ['effort'];
+  const format = wire.output_config?.format;
+  const read = !format || isSchemaFormat(format) ? ['format', ...effort] : effort;
   return {
     ...nested('metadata', leftover(wire.metadata ?? {}, new Set(['user_id']))),
     ...nested('output_config', leftover(wire.output_config ?? {}, new Set(read))),
@@ -76,17 +79,19 @@ interface ReadThinking {
   readonly form: readonly string[];
 }
 
-const displays = { summarized: 'summary', omitted: 'none' } as const;
-const thinkingFields = new Set(['type', 'budget_tokens', 'display']);
+const displays: ReadonlyMap<string, NonNullable<Reasoning['display']>> = new Map([['summarized', 'summary'], ['omitted', 'none']]);
+const unshown = new Set(['type', 'budget_tokens']);
+const thinkingFields = new Set([...unshown, 'display']);
 
 /** `thinking` says whether, `output_config.effort` how hard; each can stand alone. */
 function decodeThinking({ thinking, output_config: output }: WireRequest): ReadThinking {
   const effort = output?.effort ?? undefined;
   if (!thinking) return { value: effort === undefined ? undefined : { effort }, rest: {}, form: effort === undefined ? [] : ['thinking-unset'] };
-  if (thinking.type === 'between_tools') return { value: effort === undefined ? undefined : { effort }, rest: { thinking }, form: ['thinking-kept'] };
-  const rest = nested('thinking', leftover(thinking, thinkingFields));
+  if (!isKnownThinking(thinking)) return { value: effort === undefined ? undefined : { effort }, rest: { thinking }, form: ['thinking-kept'] };
+  const shown = thinking.type === 'disabled' ? undefined : thinking.display;
+  const display = shown ? displays.get(shown) : undefined;
+  const rest = nested('thinking', leftover(thinking, display === undefined ? unshown : thinkingFields));
   if (thinking.type === 'disabled') return { value: { effort: 'none' }, rest, form: ['thinking-disabled'] };
-  const display = thinking.display ? displays[thinking.display] : undefined;
   const budget = thinking.type === 'enabled' ? thinking.budget_tokens : undefined;
   return { value: { effort, budget, display }, rest, form: [`thinking-${thinking.type}`] };
 }
@@ -127,12 +132,15 @@ function decodeTool(tool: WireTool): Tool {
 const modes = { auto: 'auto', any: 'required', tool: 'one', none: 'none' } as const;
 const choiceFields = new Set(['type', 'name', 'disable_parallel_tool_use']);
 
-function decodeChoice(choice: WireToolChoice | null | undefined): ToolChoice | undefined {
-  if (!choice) return undefined;
+function isKnown(choice: WireToolChoice | null | undefined): choice is WireKnownChoice {
+  return choice !== undefined && choice !== null && isKnownChoice(choice);
+}
+
+function decodeChoice(choice: WireKnownChoice): ToolChoice {
   return { mode: modes[choice.type], names: choice.type === 'tool' ? [choice.name] : undefined, ...bag.keep(leftover(choice, choiceFields)) };
 }
 
-function parallelOf(choice: WireToolChoice | null | undefined): boolean | undefined {
-  if (!choice || choice.type === 'none' || typeof choice.disable_parallel_tool_use !== 'boolean') return undefined;
+function parallelOf(choice: WireKnownChoice): boolean | undefined {
+  if (choice.type === 'none' || typeof choice.disable_parallel_tool_use !== 'boolean') return undefined;
   return !choice.disable_parallel_tool_use;
 }

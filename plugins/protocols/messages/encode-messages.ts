@@ -10,6 +10,7 @@ import { inSteps } from '../../shared/steps.ts';
 import { overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { together } from './composed-document.ts';
+import { wholeMessage } from './decode-messages.ts';
 import { encodeBlock } from './encode-blocks.ts';
 import type { Encoding } from './encoding.ts';
 
@@ -40,6 +41,10 @@ function restore(turns: readonly Turn[], encoding: Encoding): Conversation {
     const content = encodeTurn(turn, index, encoding);
     const form = bag.form(turn);
     const [first] = content;
+    if (form.includes(wholeMessage)) {
+      for (const message of content) messages.push(message);
+      continue;
+    }
     const text = form.includes('string') && content.length === 1 && typeof first?.['text'] === 'string' ? first['text'] : undefined;
     if (form.includes('top') || (isInstruction(turn) && turn.at === undefined)) {
       for (const block of content) system.push(block);

@@ -10,7 +10,7 @@ import { encodeReply } from './encode-reply.ts';
 import { encodeRequest } from './encode-request.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
 import { listingRoutes } from './listing.ts';
-import { betaHeader, readRequest, versionHeader, versionOf } from './read-request.ts';
+import { readRequest, versionHeader, versionOf } from './read-request.ts';
 import { retarget } from './retarget.ts';
 
 /** Canonical fields that this protocol spells otherwise. */
@@ -39,9 +39,18 @@ const fieldNames = {
 /** The version a translated request is written in: the one in which older models still take sampling parameters. */
 const ownVersion = '2023-06-01';
 
+const vendorHeader = /^anthropic-/;
+/** What says who pays, or proves who calls: that is the gateway's alone, and its provider's to add. */
+const accountHeader = /key|token|auth|secret|password|credential|cookie|session|organi[sz]ation|workspace|billing/;
+
+/** Every header of the vendor's own, since clients ask for its newest features in them. */
 function upstreamHeaders(client: ClientHeaders): Record<string, string> {
-  const betas = client[betaHeader];
-  return { [versionHeader]: versionOf(client) ?? ownVersion, ...(betas === undefined ? {} : { [betaHeader]: String(betas) }) };
+  const headers: Record<string, string> = { [versionHeader]: versionOf(client) ?? ownVersion };
+  for (const name in client) {
+    const value = client[name];
+    if (vendorHeader.test(name) && value !== undefined && !accountHeader.test(name)) headers[name] = String(value);
+  }
+  return headers;
 }
 
 function matchBelow(mount: string): (method: string, path: string) => Match | undefined {

@@ -45,15 +45,17 @@ function encodeDocument(block: MediaBlock, path: string, encoding: Encoding): Fi
   if (form === 'search-result') return { type: 'search_result', title, content: words.map(asText) };
   if (form === 'content' && source.type === 'text') return { type: 'document', source: { type: 'content', content: source.text }, title, context };
   if (form === 'contents') return { type: 'document', source: { type: 'content', content: words.map(asText) }, title, context };
-  return { type: 'document', source: plainSource(block, path, encoding) ?? documentSource(block, path), title: title ?? (own ? undefined : filename), context };
+  return { type: 'document', source: plainSource(block, path, encoding) ?? documentSource(block, path, own), title: title ?? (own ? undefined : filename), context };
 }
 
 function asText(text: string): Fields {
   return { type: 'text', text };
 }
 
-function documentSource(block: MediaBlock, path: string): Fields {
+function documentSource(block: MediaBlock, path: string, own: boolean): Fields {
   const { source, mediaType } = block;
+  if (own && source.type === 'text') return { type: 'text', media_type: mediaType ?? 'text/plain', data: source.text };
+  if (own && source.type === 'base64') return { type: 'base64', media_type: mediaType ?? 'application/pdf', data: source.data };
   if (source.type === 'text') return { type: 'text', media_type: 'text/plain', data: source.text };
   if (source.type === 'base64') {
     const isPdf = (documentType(source.data) ?? mediaType) === 'application/pdf';

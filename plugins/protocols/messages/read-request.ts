@@ -10,7 +10,7 @@ import { askedModes } from '../../shared/modes.ts';
 import { preferencesOf, refuseOtherModels } from '../../shared/provider-object.ts';
 import { badField, checkWire } from '../../shared/wire-check.ts';
 import { decodeRequest, isSearch } from './decode-request.ts';
-import { countWire, isFunctionTool, isKnownBlock, requestWire } from './wire.ts';
+import { countWire, isFunctionTool, isKnownBlock, isKnownMedia, isKnownThinking, isVendorState, requestWire } from './wire.ts';
 import type { WireBlock, WireRequest, WireResultContent, WireKnownBlock, WireTool } from './wire.ts';
 
 /** A call that came in this protocol; `instanceof` tells the upstream side that no foreign request was made to fit. */
@@ -41,11 +41,11 @@ export class MessagesCall implements ClientCall {
     this.isCount = isCount;
     this.stream = !isCount && (wire.stream ?? false);
     this.outputLimit = isCount ? undefined : (wire.max_tokens ?? undefined);
-    this.budget = wire.thinking?.type === 'enabled' ? wire.thinking.budget_tokens : undefined;
+    this.budget = budgetOf(wire);
     this.preferences = preferencesOf(wire.provider);
     this.namesProvider = wire.provider !== undefined;
     this.size = sizeOf(wire, text);
-    this.modes = askedModes({ speed: wire['speed'], inference_geo: wire['inference_geo'] });
+    this.modes = askedModes({ service_tier: wire.service_tier, speed: wire['speed'], inference_geo: wire['inference_geo'] });
     this.fees = wire.tools?.flatMap(feesOf) ?? [];
     this.carriesState = holdsEnvelope(text) || hasUnsignedThoughts(wire) || isThoughtlessLoop(wire) || hasBlankAnswers(wire);
     this.#wire = wire;
@@ -56,6 +56,10 @@ export class MessagesCall implements ClientCall {
     this.#request ??= decodeRequest(this.#wire, this.#text);
     return this.#request;
   }
+}
+
+function budgetOf({ thinking }: WireRequest): number | undefined {
+  return thinking && isKnownThinking(thinking) && thinking.type === 'enabled' ? thinking.budget_tokens : undefined;
 }
 
 /** Thoughts of a model that seals none were shown to the client; Anthropic refuses to be given them. */
@@ -95,7 +99,6 @@ export function readRequest(body: unknown, text: string, match: Match, headers: 
   checkAlone(wire);
   const usesBetas = headers[betaHeader] !== undefined;
   checkTogether(wire, usesBetas);
-  if (!usesBetas) checkTypes(wire);
   return new MessagesCall(wire, text, isCount);
 }
 
@@ -134,49 +137,21 @@ function checkVersion(headers: ClientHeaders): void {
   throw new GatewayError('invalid_request', `The header "${versionHeader}" ${told}: send ${known}.`, { param: versionHeader });
 }
 
-function checkTogether({ max_tokens: limit, thinking, tools, tool_choice: choice }: WireRequest, usesBetas: boolean): void {
+function checkTogether(wire: WireRequest, usesBetas: boolean): void {
+  const { max_tokens: limit, tools, tool_choice: choice } = wire;
+  const budget = budgetOf(wire);
   // With a beta the budget is for a whole loop of tool calls and may be larger than one reply.
-  if (thinking?.type === 'enabled' && limit !== undefined && limit !== null && thinking.budget_tokens >= limit && !usesBetas) {
-    const is = `is ${thinking.budget_tokens}, and "max_tokens" is ${limit}`;
+  if (budget !== undefined && limit !== undefined && limit !== null && budget >= limit && !usesBetas) {
+    const is = `is ${budget}, and "max_tokens" is ${limit}`;
     throw badField('thinking.budget_tokens', is, 'fewer tokens of thinking than "max_tokens"');
   }
-  if (choice && choice.type !== 'none' && choice.type !== 'auto' && !tools?.length) {
+  if ((choice?.type === 'any' || choice?.type === 'tool') && !tools?.length) {
     throw badField('tool_choice', `is "${choice.type}" without any tools`, '"tools" with it, or leave it out');
   }
   // A set of the vendor's tools holds tools by names of their own.
   if (choice?.type === 'tool' && tools?.every(isFunctionTool) && !tools.some(({ name }) => name === choice.name)) {
-    throw badField('tool_choice.name', `is "${choice.name}", which is not in "tools"`, 'the name of one of them');
+    throw badField('tool_choice.name', `is "${String(choice.name)}", which is not in "tools"`, 'the name of one of them');
   }
-}
-
-/** What the vendor's own tools put among the blocks of a conversation. */
-const vendorBlock = /^(server_tool_use|container_upload|tool_reference|browser_state|\w+_tool_result)$/;
-/** The type of a vendor's tool ends in the date of its version. */
-const vendorToolType = /_\d{8}$/;
-const blockTypes = '"text", "image", "document", "search_result", "thinking", "redacted_thinking", "tool_use" or "tool_result"';
-
-/** Without a beta the types are those that are documented. */
-function checkTypes({ messages, tools }: WireRequest): void {
-  for (const [index, tool] of tools?.entries() ?? []) {
-    if (isFunctionTool(tool) || vendorToolType.test(tool.type)) continue;
-    throw badField(`tools[${index}].type`, `is "${tool.type.slice(0, 60)}"`, '"custom", or the type of one of the vendor\'s tools');
-  }
-  const index = messages.findIndex(({ content }) => typeof content !== 'string' && content.some(isStrange));
-  const content = messages[index]?.content;
-  if (content !== undefined && typeof content !== 'string') throw strangeBlock(content, `messages[${index}].content`);
-}
-
-function isStrange(block: WireBlock | WireResultContent): boolean {
-  if (!isKnownBlock(block)) return !vendorBlock.test(block.type);
-  return block.type === 'tool_result' && Array.isArray(block.content) && block.content.some(isStrange);
-}
-
-/** Passed blocks of which one is strange, and where they stand. */
-function strangeBlock(blocks: readonly (WireBlock | WireResultContent)[], path: string): GatewayError {
-  const index = blocks.findIndex(isStrange);
-  const block = blocks[index];
-  if (block && isKnownBlock(block) && block.type === 'tool_result' && Array.isArray(block.content)) return strangeBlock(block.content, `${path}[${index}].content`);
-  return badField(`${path}[${index}].type`, `is "${String(block?.type).slice(0, 60)}"`, blockTypes);
 }
 
 /** Code is run for nothing within hours that are an organisation's own. */
@@ -186,18 +161,29 @@ function feesOf(tool: WireTool, place: number): Fee[] {
   return [{ name: 'webSearch', field: `tools[${place}].type`, most: typeof uses === 'number' ? uses : Infinity }];
 }
 
+/** Types of tools that read nothing but what they are sent, or whose reading is bounded elsewhere. */
+const boundedTool = /^(bash|text_editor|memory|computer|code_execution|web_search|tool_search_tool|mcp_toolset)/;
+
+/** Whether nobody here knows what a tool makes the vendor read: then the whole context is reserved for. */
+function readsUnbounded(tool: WireTool): boolean {
+  return !isFunctionTool(tool) && !boundedTool.test(tool.type);
+}
+
 /** Bounds the input from above: media is counted apart from the text it is written in. */
 function sizeOf({ messages, tools, mcp_servers: servers }: WireRequest, text: string): InputSize {
   let images = 0;
   let mediaBytes = 0;
   let base64 = 0;
-  let fetched = (Array.isArray(servers) && servers.length > 0) || (tools?.some(({ type }) => type?.startsWith('web_fetch_')) ?? false);
+  let fetched = (Array.isArray(servers) && servers.length > 0) || (tools?.some(readsUnbounded) ?? false);
   const count = (block: WireBlock | WireResultContent): void => {
-    if (!isKnownBlock(block)) return;
+    if (!isKnownBlock(block)) {
+      fetched ||= !isVendorState(block.type);
+      return;
+    }
     for (const inner of insideOf(block)) count(inner);
     if (block.type !== 'image' && block.type !== 'document') return;
-    const length = block.source.type === 'base64' ? block.source.data.length : 0;
-    fetched ||= block.type === 'document' && (block.source.type === 'url' || block.source.type === 'file');
+    const length = isKnownMedia(block) && block.source.type === 'base64' ? block.source.data.length : 0;
+    fetched ||= !isKnownMedia(block) || (block.type === 'document' && (block.source.type === 'url' || block.source.type === 'file'));
     base64 += length;
     if (block.type === 'image') images += 1;
     else mediaBytes += Math.floor((length * 3) / 4);

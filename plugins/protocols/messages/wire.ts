@@ -1,41 +1,45 @@
 /**
  * The request body of messages as clients send it: every documented field with its type and range. Unknown fields
- * pass, here and at every depth, since clients send fields of vendor betas; blocks and tools of unknown types are
- * read as objects and looked at by `read-request.ts`.
+ * pass, here and at every depth, and so do unknown words and things of unknown types, since clients send what vendor
+ * betas have.
  */
 import { z } from 'zod';
+import { otherThan } from '../../shared/open-values.ts';
 import { providerObject } from '../../shared/provider-object.ts';
 import { isObject } from '../../shared/vendor-bag.ts';
 import { between, orPlain } from '../../shared/wire-check.ts';
 
 const anyObject = z.looseObject({});
-const cacheControl = z.looseObject({ type: z.literal('ephemeral'), ttl: z.enum(['5m', '1h']).nullish() }).nullish();
+const cacheControl = z.looseObject({ type: z.string(), ttl: z.string().nullish() }).nullish();
 
 const text = z.looseObject({ type: z.literal('text'), text: z.string(), cache_control: cacheControl });
 
 const urlSource = z.looseObject({ type: z.literal('url'), url: z.string().min(1) });
 const fileSource = z.looseObject({ type: z.literal('file'), file_id: z.string().min(1) });
-const imageType = z.enum(['image/jpeg', 'image/png', 'image/gif', 'image/webp']);
-const imageData = z.looseObject({ type: z.literal('base64'), media_type: imageType, data: z.string().min(1) });
+const imageData = z.looseObject({ type: z.literal('base64'), media_type: z.string(), data: z.string().min(1) });
+const imageSource = z.discriminatedUnion('type', [imageData, urlSource, fileSource]);
+const imageSources = new Set(['base64', 'url', 'file']);
+const documentSources = new Set([...imageSources, 'text', 'content']);
 const image = z.looseObject({
   type: z.literal('image'),
-  source: z.discriminatedUnion('type', [imageData, urlSource, fileSource]),
+  source: z.union([imageSource, otherThan(imageSources)]),
   cache_control: cacheControl,
 });
 const knownTypes = new Set(['text', 'image', 'document', 'search_result', 'thinking', 'redacted_thinking', 'tool_use', 'tool_result']);
 /** What a vendor's own tools and betas put between the others. */
-const otherBlock = z.looseObject({ type: z.string().refine((type) => !knownTypes.has(type), { abort: true, message: 'a known block' }) });
+const otherBlock = otherThan(knownTypes);
 
 const documentContent = z.union([z.string(), z.array(z.union([z.discriminatedUnion('type', [text, image]), otherBlock]))], 'a string, or an array of blocks');
+const documentSource = z.discriminatedUnion('type', [
+  z.looseObject({ type: z.literal('base64'), media_type: z.string(), data: z.string().min(1) }),
+  z.looseObject({ type: z.literal('text'), media_type: z.string(), data: z.string() }),
+  z.looseObject({ type: z.literal('content'), content: documentContent }),
+  urlSource,
+  fileSource,
+]);
 const document = z.looseObject({
   type: z.literal('document'),
-  source: z.discriminatedUnion('type', [
-    z.looseObject({ type: z.literal('base64'), media_type: z.literal('application/pdf'), data: z.string().min(1) }),
-    z.looseObject({ type: z.literal('text'), media_type: z.literal('text/plain'), data: z.string() }),
-    z.looseObject({ type: z.literal('content'), content: documentContent }),
-    urlSource,
-    fileSource,
-  ]),
+  source: z.union([documentSource, otherThan(documentSources)]),
   title: z.string().nullish(),
   context: z.string().nullish(),
   cache_control: cacheControl,
@@ -89,7 +93,7 @@ function isPlainBlock(value: unknown): boolean {
 }
 
 const content = z.union([z.string(), z.array(orPlain(z.union([knownBlock, otherBlock]), isPlainBlock))], 'a string, or an array of content blocks');
-const message = z.looseObject({ role: z.enum(['user', 'assistant', 'system']), content });
+const message = z.looseObject({ role: z.string('the role of who speaks'), content });
 
 /** Whether a message holds nothing but plain blocks, or is one text. */
 function isPlainMessage(value: unknown): boolean {
@@ -99,10 +103,9 @@ function isPlainMessage(value: unknown): boolean {
   return typeof said === 'string' || (Array.isArray(said) && said.every(isPlainBlock));
 }
 
-const nameRule = 'a name of at most 128 letters, digits, underscores and dashes';
 const functionTool = z.looseObject({
   type: z.literal('custom').nullish(),
-  name: z.string(nameRule).regex(/^[A-Za-z0-9_-]{1,128}$/, nameRule),
+  name: z.string().min(1),
   description: z.string().nullish(),
   input_schema: z.looseObject({ type: z.literal('object') }),
   strict: z.boolean().nullish(),
@@ -113,25 +116,30 @@ const vendorType = z.string().refine((type) => type !== 'custom', { abort: true,
 const vendorTool = z.looseObject({ type: vendorType, name: z.string().nullish(), cache_control: cacheControl });
 
 const switchOff = z.boolean().nullish();
-const toolChoice = z.discriminatedUnion('type', [
+const knownChoice = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('auto'), disable_parallel_tool_use: switchOff }),
   z.looseObject({ type: z.literal('any'), disable_parallel_tool_use: switchOff }),
   z.looseObject({ type: z.literal('tool'), name: z.string().min(1), disable_parallel_tool_use: switchOff }),
   z.looseObject({ type: z.literal('none') }),
 ]);
+const knownChoices = new Set(['auto', 'any', 'tool', 'none']);
+const toolChoice = z.union([knownChoice, otherThan(knownChoices)]);
 
 const budget = 'a whole number of tokens, at least 1024';
-const display = z.enum(['summarized', 'omitted']).nullish();
-const thinkingConfig = z.discriminatedUnion('type', [
+const display = z.string().nullish();
+const knownThinking = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('enabled'), budget_tokens: z.int(budget).min(1024, budget), display }),
   z.looseObject({ type: z.literal('adaptive'), display }),
   z.looseObject({ type: z.literal('disabled') }),
-  z.looseObject({ type: z.literal('between_tools') }),
 ]);
+const thinkingTypes = new Set(['enabled', 'adaptive', 'disabled']);
+/** Such as `between_tools`. */
+const otherThinking = otherThan(thinkingTypes);
 
+const schemaFormat = z.looseObject({ type: z.literal('json_schema'), schema: anyObject });
 const outputConfig = z.looseObject({
-  effort: z.enum(['low', 'medium', 'high', 'xhigh', 'max']).nullish(),
-  format: z.looseObject({ type: z.literal('json_schema'), schema: anyObject }).nullish(),
+  effort: z.string().nullish(),
+  format: z.union([schemaFormat, otherThan(new Set(['json_schema']))]).nullish(),
 });
 
 const modelId = 'a model id of the form <provider>/<model_name>';
@@ -140,7 +148,7 @@ const limit = 'a whole number of tokens';
 const fields = {
   model: z.string(modelId).regex(/^[^/]+\/.+$/s, modelId),
   messages: z.array(orPlain(message, isPlainMessage)).min(1),
-  system: z.union([z.string(), z.array(z.discriminatedUnion('type', [text]))], 'a string, or an array of text blocks').nullish(),
+  system: z.union([z.string(), z.array(z.union([z.discriminatedUnion('type', [text]), otherThan(new Set(['text']))]))], 'a string, or an array of text blocks').nullish(),
   stream: z.boolean().nullish(),
   temperature: between(0, 1).nullish(),
   top_p: between(0, 1).nullish(),
@@ -148,10 +156,10 @@ const fields = {
   stop_sequences: z.array(z.string()).nullish(),
   tools: z.array(z.union([functionTool, vendorTool])).nullish(),
   tool_choice: toolChoice.nullish(),
-  thinking: thinkingConfig.nullish(),
+  thinking: z.union([knownThinking, otherThinking]).nullish(),
   output_config: outputConfig.nullish(),
   metadata: z.looseObject({ user_id: z.string().nullish() }).nullish(),
-  service_tier: z.enum(['auto', 'standard_only']).nullish(),
+  service_tier: z.string().nullish(),
   cache_control: cacheControl,
   provider: providerObject.nullish(),
 };
@@ -169,6 +177,9 @@ export type WireBlock = Exclude<WireContent, string>[number];
 export type WireKnownBlock = z.output<typeof knownBlock>;
 export type WireText = z.output<typeof text>;
 export type WireMedia = z.output<typeof image> | z.output<typeof document>;
+export type WireKnownMedia =
+  | (z.output<typeof image> & { source: z.output<typeof imageSource> })
+  | (z.output<typeof document> & { source: z.output<typeof documentSource> });
 export type WireSearchResult = z.output<typeof searchResult>;
 export type WireToolUse = z.output<typeof toolUse>;
 export type WireToolResult = z.output<typeof toolResult>;
@@ -177,6 +188,11 @@ export type WireThinking = z.output<typeof thinking> | z.output<typeof redactedT
 export type WireTool = NonNullable<WireRequest['tools']>[number];
 export type WireFunctionTool = z.output<typeof functionTool>;
 export type WireToolChoice = z.output<typeof toolChoice>;
+export type WireKnownChoice = z.output<typeof knownChoice>;
+export type WireThinkingConfig = NonNullable<WireRequest['thinking']>;
+type WireKnownThinking = z.output<typeof knownThinking>;
+export type WireFormat = NonNullable<NonNullable<WireRequest['output_config']>['format']>;
+
 
 export function isKnownBlock(block: WireBlock | WireResultContent): block is WireKnownBlock {
   return knownTypes.has(block.type);
@@ -184,4 +200,27 @@ export function isKnownBlock(block: WireBlock | WireResultContent): block is Wir
 
 export function isFunctionTool(tool: WireTool): tool is WireFunctionTool {
   return tool.type === undefined || tool.type === null || tool.type === 'custom';
+}
+
+export function isKnownMedia(block: WireMedia): block is WireKnownMedia {
+  return (block.type === 'image' ? imageSources : documentSources).has(block.source.type);
+}
+
+export function isKnownChoice(choice: WireToolChoice): choice is WireKnownChoice {
+  return knownChoices.has(choice.type);
+}
+
+export function isKnownThinking(thinking: WireThinkingConfig): thinking is WireKnownThinking {
+  return thinkingTypes.has(thinking.type);
+}
+
+export function isSchemaFormat(format: WireFormat): format is z.output<typeof schemaFormat> {
+  return format.type === 'json_schema';
+}
+
+const vendorBlock = /^(server_tool_use|container_upload|compaction|tool_reference|browser_state|mcp_tool_use|\w+_tool_result)$/;
+
+/** Whether blocks of this type are what the vendor's own tools put among the others. */
+export function isVendorState(type: string): boolean {
+  return vendorBlock.test(type);
 }

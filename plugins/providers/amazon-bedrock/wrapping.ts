@@ -8,7 +8,8 @@ import { bodyText } from '../../shared/cloud/body-text.ts';
 const version = 'bedrock-2023-05-31';
 
 export function wrap(request: UpstreamRequest, { model }: Target, operation: Operation): UpstreamRequest {
-  const { 'anthropic-version': _, 'anthropic-beta': betas, ...headers } = request.headers;
+  const betas = request.headers['anthropic-beta'];
+  const headers = Object.fromEntries(Object.entries(request.headers).filter(([name]) => !name.startsWith('anthropic-')));
   const edits: Edit[] = [
     { path: ['anthropic_version'], value: version },
     { path: ['model'], value: undefined },
