@@ -9,7 +9,8 @@ import { setFlagsFromString } from 'node:v8';
 
 // An older Node would stop at the first named import it does not have, and not say why: so none is imported by name above.
 const least = 24;
-if (Number.parseInt(process.versions.node, 10) < least) {
+const major = Number.parseInt(process.versions.node, 10);
+if (major < least) {
   process.stderr.write(`tollgate: it needs Node ${least} or later, and this is ${process.version} (${process.execPath})\n`);
   process.exit(1);
 }
@@ -24,7 +25,8 @@ setFlagsFromString('--no-allocation-site-pretenuring');
 
 // After eight seconds without work V8 would make the process small: it drops the shapes of objects that no call holds just
 // then, and with them the code it has made for calls, which the next ones take a quarter of a minute to get back.
-setFlagsFromString('--memory-reducer-delay-ms=60000');
+// Older V8s do not have the flag, and print a complaint about it.
+if (major >= 26) setFlagsFromString('--memory-reducer-delay-ms=60000');
 
 // A report that Node writes of a process that fails would hold its environment, and with it the vendors' keys.
 process.report.excludeEnv = true;

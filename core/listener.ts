@@ -3,6 +3,7 @@
  * it is, and without WebSockets.
  */
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
 import { headersNaming, timeOrderedId } from './request-id.ts';
@@ -25,10 +26,24 @@ export interface Address {
   readonly maxConnections?: number;
 }
 
+/** Connections that have not sent a request yet: before Node 26, `closeIdleConnections` keeps them open. */
+const unused = new WeakMap<Server, Set<Socket>>();
+
+function trackUnused(server: Server): void {
+  const sockets = new Set<Socket>();
+  unused.set(server, sockets);
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  server.on('request', ({ socket }) => sockets.delete(socket));
+}
+
 /** Listens; rejects where the address is taken. */
 export async function listen({ host, port, maxConnections }: Address, answer: RequestListener, logger: Logger): Promise<Server> {
   const server = createServer({ ...limits, shouldUpgradeCallback: isWebSocket }, answer);
   server.maxRequestsPerSocket = longestConnection;
+  if (Number.parseInt(process.versions.node, 10) < 26) trackUnused(server);
   if (maxConnections !== undefined) server.maxConnections = maxConnections;
   server.on('upgrade', (_request, socket) => refuseUpgrade(socket));
   await new Promise<void>((resolve, reject) => {
@@ -61,7 +76,10 @@ export function urlOf(server: Server, listened: string): string {
 /** Stops listening; resolves when the last connection is gone. */
 export function closeListener(server: Server): Promise<void> {
   // A connection whose call was still running becomes idle only later, and would be kept for its next one.
-  const sweep = setInterval(() => server.closeIdleConnections(), 50);
+  const sweep = setInterval(() => {
+    server.closeIdleConnections();
+    for (const socket of unused.get(server) ?? []) socket.destroy();
+  }, 50);
   return new Promise((resolve) => {
     server.close(() => {
       clearInterval(sweep);

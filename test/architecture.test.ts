@@ -156,3 +156,16 @@ describe('what is loaded', () => {
     expect(packagesOf('plugins/meters/balance/sqlite/worker.ts')).toEqual([]);
   });
 });
+
+describe('tests', () => {
+  const tests = globSync('test/**/*.ts', { cwd: root }).filter((path) => !path.endsWith('architecture.test.ts')).map(read);
+
+  it('are skipped only by `available`, which refuses to skip in CI', () => {
+    const skips = tests.flatMap(({ path, text }) => [...text.matchAll(/\.(?:runIf|skipIf)\((\w+)|\b(?:it|test|describe|context)\.(?:skip|todo|only)\b/g)].map(([found, condition]) => ({ path, found, condition })));
+    expect(skips.length).toBeGreaterThan(3);
+    for (const { path, found, condition } of skips) {
+      expect([path, found, condition]).toEqual([path, found, expect.stringMatching(/^(onLinux|hasBrowser)$/)]);
+    }
+    expect(tests.find(({ path }) => path === 'test/operations/viewer.test.ts')?.text).toContain('const hasBrowser = available(');
+  });
+});

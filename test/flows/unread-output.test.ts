@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { openSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { onLinux } from '../support/available.ts';
 import { afterEach, expect, it } from 'vitest';
 import { until } from '../support/operated.ts';
 import { makeDataFolder, startProcess } from '../support/process.ts';
@@ -20,7 +21,7 @@ async function call(url: string, printed: string): Promise<number> {
 }
 
 // Only Linux has a file that is always full.
-it.runIf(process.platform === 'linux')('a log whose disk is full keeps no call waiting, and no stop', async () => {
+it.runIf(onLinux)('a log whose disk is full keeps no call waiting, and no stop', async () => {
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
   const address = taken.address();

@@ -1,6 +1,7 @@
 /** Several processes on one port: to clients and operators they are one gateway. */
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { onLinux } from '../support/available.ts';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { modelOf, openOperated, until, type Operated } from '../support/operated.ts';
 import type { RunningGateway } from '../support/process.ts';
@@ -57,7 +58,7 @@ async function expectCleanLedger(): Promise<void> {
 }
 
 // Whose children a process has is read where only Linux has it.
-describe.runIf(process.platform === 'linux')('several workers', () => {
+describe.runIf(onLinux)('several workers', () => {
   it('share the calls and the ledger, and are measured together', async () => {
     const gateway = await start();
     expect(new Set(await Promise.all(Array.from({ length: 20 }, () => call(gateway))))).toEqual(new Set([200]));

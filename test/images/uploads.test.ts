@@ -4,6 +4,7 @@ import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { onLinux } from '../support/available.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { editForm, jpegBytes, openGallery, pngBytes, type Gallery } from './gallery.ts';
 
@@ -108,7 +109,7 @@ describe('a form', () => {
     await nothingLeft();
   });
 
-  it.runIf(process.platform === 'linux')('that breaks off within a file leaves none open', async () => {
+  it.runIf(onLinux)('that breaks off within a file leaves none open', async () => {
     const body = Buffer.concat([Buffer.from('--there\r\nContent-Disposition: form-data; name="image"; filename="a.png"\r\nContent-Type: image/png\r\n\r\n'), pngBytes()]);
     const headers = { authorization: `Bearer ${gallery.key}`, 'content-type': 'multipart/form-data; boundary=there' };
     for (let round = 0; round < 20; round += 1) expect((await fetch(gallery.gateway.url + edits, { method: 'POST', headers, body })).status).toBe(400);

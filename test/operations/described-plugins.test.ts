@@ -56,6 +56,23 @@ describe("plugins of other people's", () => {
     expect(paths['/silent/{one}']?.['delete']?.parameters).toMatchObject([{ name: 'one', in: 'path', required: true }]);
   });
 
+  it('are described one per turn of the event loop, so that running calls do not wait for the whole document', async () => {
+    let turn = 0;
+    let counting = setImmediate(function count() {
+      turn += 1;
+      counting = setImmediate(count);
+    });
+    const turns: number[] = [];
+    const routes = Array.from({ length: 20 }, (_, index) => ({ name: `page-${index}`, openapi: async () => (turns.push(turn), { summary: 'A page.', replies: {}, error: z.unknown() }) }));
+    try {
+      await told(pages(...routes));
+    } finally {
+      clearImmediate(counting);
+    }
+    expect(turns).toHaveLength(routes.length);
+    expect(new Set(turns).size).toBe(routes.length);
+  });
+
   it('are told apart where they mean different things by one name', async () => {
     const titled = (name: string, schema: z.ZodType): Partial<Route> => {
       const replies = { 200: { 'application/json': schema.meta({ title: 'Thing' }) } };

@@ -1,5 +1,6 @@
 /** What several workers know together: each other's calls, and what keys and accounts have running and used. */
 import { readFileSync } from 'node:fs';
+import { onLinux } from '../support/available.ts';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { modelOf, openOperated, streamedCall, until, type Operated } from '../support/operated.ts';
 import type { RunningGateway } from '../support/process.ts';
@@ -64,7 +65,7 @@ describe('several workers', () => {
   });
 
   // Whose children a process has is read where only Linux has it.
-  it.runIf(process.platform === 'linux')('count the calls at one time together, and those of one that dies no more', { timeout: 90_000 }, async () => {
+  it.runIf(onLinux)('count the calls at one time together, and those of one that dies no more', { timeout: 90_000 }, async () => {
     const gateway = await start('{ perKey: { parallel: 6 } }');
     const letGo = operated.hold();
     const streams = await Promise.all(Array.from({ length: 8 }, () => operated.stream(gateway)));

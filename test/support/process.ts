@@ -55,13 +55,15 @@ export interface Copy {
   readonly folder: string;
   /** How many files it may have open, where that is fewer than the test itself. */
   readonly openFiles?: number;
+  /** The Node that runs it, where that is another than the one that runs the test. */
+  readonly node?: string;
 }
 
 export const clone: Copy = { entry: join(root, 'core/cli.js'), folder: root };
 
-function launch(words: readonly string[], environment: Readonly<Record<string, string>>, { entry, folder, openFiles }: Copy): { child: ChildProcess; finished: Promise<Finished>; printed: () => string } {
+function launch(words: readonly string[], environment: Readonly<Record<string, string>>, { entry, folder, openFiles, node = process.execPath }: Copy): { child: ChildProcess; finished: Promise<Finished>; printed: () => string } {
   const { PATH = '', HOME = '' } = process.env;
-  const command = [process.execPath, entry, ...words];
+  const command = [node, entry, ...words];
   const [program = '', ...parts] = openFiles === undefined ? command : ['bash', '-c', 'ulimit -n "$0"; exec "$@"', String(openFiles), ...command];
   const child = spawn(program, parts, { cwd: folder, env: { PATH, HOME, ...environment } });
   let [output, errors] = ['', ''];

@@ -2,6 +2,7 @@
  * The OpenAPI document: every call of every protocol, every route of every plugin, and health. A route that does not
  * describe itself is listed with its address and who may call it.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { z } from 'zod';
 import {
   errorTable, GatewayError, type CallDescription, type Content, type Description, type ErrorCode, type Host, type Protocol, type Route,
@@ -116,8 +117,12 @@ function describeCall(schemas: Schemas, host: Host, protocol: Protocol, descript
 }
 
 async function describeCalls(schemas: Schemas, host: Host, protocol: Protocol): Promise<Operation[]> {
-  const descriptions = (await protocol.openapi?.()) ?? [];
-  return descriptions.map((description) => describeCall(schemas, host, protocol, description));
+  const operations: Operation[] = [];
+  for (const description of (await protocol.openapi?.()) ?? []) {
+    operations.push(describeCall(schemas, host, protocol, description));
+    await nextTurn();
+  }
+  return operations;
 }
 
 /** A router's path in OpenAPI's form: `/v1/models/*id` → `/v1/models/{id}`. */
@@ -173,10 +178,14 @@ async function orNothing({ logger }: Host, described: string, operations: Promis
   }
 }
 
+/** One operation per turn of the event loop: calls that run must not wait for the whole document. */
 async function operationsOf(schemas: Schemas, host: Host): Promise<Operation[]> {
   const groups: Operation[][] = [];
   for (const protocol of host.protocols.all()) groups.push(await orNothing(host, protocol.name, describeCalls(schemas, host, protocol)));
-  for (const route of host.routes.all()) groups.push(await orNothing(host, route.name, describeRoute(schemas, host, route)));
+  for (const route of host.routes.all()) {
+    groups.push(await orNothing(host, route.name, describeRoute(schemas, host, route)));
+    await nextTurn();
+  }
   return [...groups.flat(), ...describeHealth(schemas)];
 }
 

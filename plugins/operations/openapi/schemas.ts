@@ -24,9 +24,18 @@ function tidy({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): voi
 export class Schemas {
   readonly #components = new Map<string, Json>();
   readonly #sources = new Map<string, string>();
+  readonly #used = { input: new Map<z.ZodType, Json>(), output: new Map<z.ZodType, Json>() };
 
-  /** The schema as it is used: itself, or a reference to its component. */
+  /** The schema as it is used: itself, or a reference to its component. A schema that many operations share is converted once. */
   use(schema: z.ZodType, direction: Direction): Json {
+    const known = this.#used[direction].get(schema);
+    if (known) return known;
+    const made = this.#convert(schema, direction);
+    this.#used[direction].set(schema, made);
+    return made;
+  }
+
+  #convert(schema: z.ZodType, direction: Direction): Json {
     // Examples of a schema that changes values are of its input, but zod would put them on its output.
     const { title, examples } = z.globalRegistry.get(schema) ?? {};
     const { $schema: _dialect, ...told } = z.toJSONSchema(schema, { io: direction, unrepresentable: 'any', override: tidy });

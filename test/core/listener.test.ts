@@ -1,0 +1,28 @@
+/** The HTTP server behind the gateway's address. `.ci/run` runs this file with the oldest supported Node too. */
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { pino } from 'pino';
+import { expect, it } from 'vitest';
+import { closeListener, listen, urlOf } from '../../core/listener.ts';
+
+const logger = pino({ level: 'silent' });
+
+it('closes a connection that has never sent a request when it stops', async () => {
+  const server = await listen({ host: '127.0.0.1', port: 0 }, () => undefined, logger);
+  const accepted = once(server, 'connection');
+  const socket = connect(Number(new URL(urlOf(server, '127.0.0.1')).port), '127.0.0.1');
+  const ended = once(socket, 'end');
+  await accepted;
+  await closeListener(server);
+  expect(await ended).toEqual([]);
+});
+
+it('serves a request on a connection that was open before it stops', async () => {
+  const server = await listen({ host: '127.0.0.1', port: 0 }, (_, response) => void setTimeout(() => response.end('served'), 200), logger);
+  const arrived = once(server, 'request');
+  const reply = fetch(urlOf(server, '127.0.0.1'));
+  await arrived;
+  const closed = closeListener(server);
+  expect(await (await reply).text()).toBe('served');
+  await closed;
+});
