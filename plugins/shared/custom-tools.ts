@@ -4,6 +4,7 @@
  */
 import type { Tool } from '../../core/index.ts';
 import type { Lose } from './losses.ts';
+import { areNone } from './no-arguments.ts';
 import { isObject, type Fields } from './vendor-bag.ts';
 
 type CustomTool = Extract<Tool, { type: 'custom' }>;
@@ -31,6 +32,7 @@ export function wrapInput(input: string): string {
 
 /** The text inside the arguments, or the arguments themselves where the model did not keep to the schema. */
 export function unwrapInput(text: string): string {
+  if (areNone(text)) return '';
   try {
     const parsed: unknown = JSON.parse(text);
     return isObject(parsed) && typeof parsed['input'] === 'string' ? parsed['input'] : text;

@@ -2,6 +2,7 @@
  * Arguments of tools are text in some protocols and objects in others. Their numbers keep their own digits on the way,
  * even if a double would write them differently (`1.0`, twenty digits).
  */
+import { areNone } from './no-arguments.ts';
 import { isObject } from './vendor-bag.ts';
 
 declare global {
@@ -37,9 +38,9 @@ export function isUsual(text: string): boolean {
   return !unusual.test(text);
 }
 
-/** Parses arguments into an object; undefined where the text is none. Empty text stands for no arguments. */
+/** Parses arguments into an object; undefined where the text is none. Empty text and `null` stand for no arguments. */
 export function argumentsObject(text: string): Record<string, unknown> | undefined {
-  if (text.trim() === '') return {};
+  if (areNone(text)) return {};
   try {
     const value = parseExactly(text);
     return isObject(value) ? value : undefined;

@@ -66,6 +66,34 @@ describe('tool calls', () => {
     expect(callsOf({ index: 0, id: 'a', function: { name: 'f', arguments: { x: [1] } } })).toEqual([['a', 'f', '{"x":[1]}']]);
   });
 
+  it.each([['null'], [' null\n'], [''], [null], [undefined]])('without arguments have an empty object, whatever the vendor writes: %j', (args) => {
+    expect(callsOf({ index: 0, id: 'a', function: { name: 'f', arguments: args } })).toEqual([['a', 'f', '{}']]);
+  });
+
+  it('hold text back only while it may be null', () => {
+    const events = decode([...['n', 'ul', 'l'].map((piece, at) => choices([{ tool_calls: [{ index: 0, ...(at === 0 ? { id: 'a' } : {}), function: { ...(at === 0 ? { name: 'f' } : {}), arguments: piece } }] }])), choices([{}, 'stop'])]);
+    expect(events.flatMap((event) => (event.type === 'block-delta' ? [event.text] : []))).toEqual(['{}']);
+    expect(callsOf({ index: 0, id: 'a', function: { name: 'f', arguments: 'nu' } }, { index: 0, function: { arguments: 'ts' } })).toEqual([['a', 'f', 'nuts']]);
+  });
+
+  it('may lack index, id and type', () => {
+    expect(callsOf({ index: null, id: null, type: null, function: { name: 'f', arguments: '{}' } })).toEqual([[expect.stringMatching(/^call_/), 'f', '{}']]);
+  });
+
+  it.each([
+    ['function_call', { function_call: { name: '', arguments: '' } }],
+    ['function_call without fields', { function_call: {} }],
+    ['tool_calls', { tool_calls: [{ index: 0, id: '', type: 'function', function: { name: '', arguments: '' } }] }],
+    ['tool_calls without fields', { tool_calls: [{}] }],
+  ])('are none where %s is empty, as Snowflake writes it', (_, empty) => {
+    expect(read([choices([{ content: 'a', ...empty }]), choices([{}, 'stop'])]).candidates[0]).toMatchObject({ text: 'a', calls: [], reason: 'stop' });
+  });
+
+  it('of a custom tool keep the word null', () => {
+    const fragment = { index: 0, id: 'a', type: 'custom', custom: { name: 'f', input: 'null' } };
+    expect(callsOf(fragment)).toEqual([['a', 'f', 'null']]);
+  });
+
   it('may learn their name late', () => {
     expect(callsOf({ index: 0, id: 'a', function: { arguments: '{' } }, { index: 0, function: { name: 'f', arguments: '}' } })).toEqual([['a', 'f', '{}']]);
   });
@@ -107,6 +135,24 @@ describe('the end of a reply', () => {
     const one = [choices([{ content: 'a' }, 'stop'])];
     expect(read(one, callWith(), []).complete).toBe(true);
     expect(read(one, callWith({ n: 2 }), []).complete).toBe(false);
+  });
+
+  it('needs no finish reason where usage comes last, and then [DONE]', () => {
+    const usage = { choices: [], usage: { prompt_tokens: 5, completion_tokens: 2 } };
+    const said = choices([{ content: 'a' }]);
+    expect(read([said, usage])).toMatchObject({ complete: true, candidates: { 0: { text: 'a', reason: 'stop' } } });
+    expect(read([said, usage], callWith({ max_tokens: 2 })).candidates[0]?.reason).toBe('length');
+    expect(read([{ ...said, usage: usage.usage }]).complete).toBe(true);
+    expect(read([said, usage], callWith(), []).complete).toBe(false);
+    expect(read([usage, said]).complete).toBe(false);
+    expect(read([usage]).complete).toBe(false);
+  });
+
+  it('is cut without a finish reason where the arguments of a call break off', () => {
+    const usage = { choices: [], usage: { prompt_tokens: 5, completion_tokens: 2 } };
+    const call = (text: string): object => choices([{ tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: text } }] }]);
+    expect(read([call('{"x":'), usage]).complete).toBe(false);
+    expect(read([call('{"x":1}'), usage])).toMatchObject({ complete: true, candidates: { 0: { reason: 'tool-calls' } } });
   });
 
   it('is told once, though it is said twice, and nothing comes behind [DONE]', () => {
@@ -216,8 +262,18 @@ describe('a whole reply', () => {
     expect(upstream.decodeReply({ error: { code: 502, message: 'gone' } }, callWith())).toEqual([{ type: 'error', message: 'gone', code: '502', status: 502 }]);
   });
 
-  it('without a finish reason is not complete', () => {
-    expect(fold(upstream.decodeReply({ choices: [{ index: 0, message: { content: 'a' }, finish_reason: null }] }, callWith())).complete).toBe(false);
+  it('is complete without a finish reason, once it says something', () => {
+    const whole = (choice: object, more: object = {}): Folded => fold(upstream.decodeReply({ choices: [{ index: 0, finish_reason: null, ...choice }], ...more }, callWith({ max_tokens: 9 })));
+    expect(whole({ message: { content: 'a' } })).toMatchObject({ complete: true, candidates: { 0: { text: 'a', reason: 'stop' } } });
+    expect(whole({ message: { content: 'a' } }, { usage: { prompt_tokens: 1, completion_tokens: 9 } }).candidates[0]?.reason).toBe('length');
+    expect(whole({ message: { tool_calls: [{ id: 'a', function: { name: 'f', arguments: '{}' } }] } }).candidates[0]?.reason).toBe('tool-calls');
+    expect(whole({ message: { content: null } }).complete).toBe(false);
     expect(fold(upstream.decodeReply({ choices: [] }, callWith())).complete).toBe(false);
+  });
+
+  it('fails where a choice has no message, unless it was filtered', () => {
+    const whole = (choice: object): Folded => fold(upstream.decodeReply({ choices: [{ index: 0, ...choice }] }, callWith()));
+    expect(whole({ message: null, finish_reason: 'stop' })).toMatchObject({ complete: false, error: 'The provider sent a choice without a message.' });
+    expect(whole({ finish_reason: 'content_filter' })).toMatchObject({ complete: true, candidates: { 0: { reason: 'content-filter' } } });
   });
 });

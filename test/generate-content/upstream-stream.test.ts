@@ -197,8 +197,10 @@ describe('a JSON reply', () => {
     expect(() => upstream.decodeReply(body, own)).toThrow(/holds no candidates/);
   });
 
-  it('without a reason is not complete', () => {
-    expect(fold(upstream.decodeReply(chunk([{ text: 'a' }]), own)).complete).toBe(false);
+  it('is complete without a reason, once it says something; the chunks of a stream are not', () => {
+    expect(fold(upstream.decodeReply(chunk([{ text: 'a' }]), own))).toMatchObject({ complete: true, candidates: { 0: { reason: 'stop' } } });
+    expect(fold(upstream.decodeReply([chunk([{ text: 'a' }])], own)).complete).toBe(false);
+    expect(fold(upstream.decodeReply(chunk([]), own)).complete).toBe(false);
     expect(fold(upstream.decodeReply({ candidates: [] }, own)).complete).toBe(false);
   });
 });

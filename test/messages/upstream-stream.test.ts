@@ -35,6 +35,11 @@ describe('a vendor\'s stream', () => {
     expect(said([start, ...use(0, ''), ...use(1), ...end('tool_use')]).candidates[0]?.calls.map(({ arguments: text }) => text)).toEqual(['{}', '{}']);
   });
 
+  it('tells a call without arguments the same way where a relay writes null', () => {
+    const calls = [...use(0, 'nul', 'l'), open(1, { type: 'tool_use', id: 'b', name: 'look', input: null }), stop(1), ...use(2, 'nuts')];
+    expect(said([start, ...calls, ...end('tool_use')]).candidates[0]?.calls.map(({ arguments: text }) => text)).toEqual(['{}', '{}', 'nuts']);
+  });
+
   it('may hold the arguments in the block\'s beginning, as relays send it', () => {
     const block = open(0, { type: 'tool_use', id: 'a', name: 'look', input: { x: 1 } });
     expect(said([start, block, stop(0), ...end()]).candidates[0]?.calls).toMatchObject([{ arguments: '{"x":1}' }]);

@@ -53,6 +53,28 @@ describe('a vendor that is not as it should be', () => {
   });
 });
 
+describe('a response without a status', () => {
+  const call = (args: unknown): object => ({ type: 'function_call', call_id: 'a', name: 'f', arguments: args });
+
+  it('has the one that its event names, or none is needed since it came whole', () => {
+    expect(read(created, { type: 'response.completed', response: { output: [call('{}')] } })).toMatchObject({ complete: true, candidates: { 0: { reason: 'tool-calls' } } });
+    expect(read(created, { type: 'response.failed', response: { output: [] } }).complete).toBe(false);
+    expect(fold(upstream.decodeReply({ output: [call('{}')] }, callWith())).complete).toBe(true);
+    expect(fold(upstream.decodeReply({ output: [], error: { message: 'no' } }, callWith()))).toMatchObject({ complete: false, error: 'no' });
+  });
+
+  it.each([['null'], [''], [null]])('may write no arguments as %j', (args) => {
+    expect(fold(upstream.decodeReply({ output: [call(args)] }, callWith())).candidates[0]?.calls).toMatchObject([{ arguments: '{}' }]);
+  });
+
+  it('may write no arguments as null in pieces', () => {
+    const place = { output_index: 0 };
+    const pieces = ['nu', 'll'].map((delta) => ({ type: 'response.function_call_arguments.delta', ...place, delta }));
+    const events = [created, { type: 'response.output_item.added', ...place, item: call('') }, ...pieces, { type: 'response.output_item.done', ...place, item: call('null') }, completed()];
+    expect(read(...events).candidates[0]?.calls).toMatchObject([{ arguments: '{}' }]);
+  });
+});
+
 describe('blocks', () => {
   it('parts and items are told apart by where they stand', () => {
     const place = (item: number, part: number): object => ({ output_index: item, content_index: part });

@@ -19,6 +19,10 @@ it.each(['-0', '1.0', '1e5', '9007199254740993', '1234567890123456', '1234567890
   expect(JSON.stringify(parseExactly(text))).toBe(text);
 });
 
-it.each(['[1]', '"a"', '{"a":1.0', 'null'])('what is no object is no arguments: %s', (text) => {
+it.each(['', ' ', 'null', ' null\n'])('no arguments are an empty object: %j', (text) => {
+  expect(argumentsObject(text)).toEqual({});
+});
+
+it.each(['[1]', '"a"', '{"a":1.0', 'nul', `null${' '.repeat(99)}x`])('what is no object is no arguments: %s', (text) => {
   expect(argumentsObject(text)).toBeUndefined();
 });

@@ -6,6 +6,7 @@
 import { GatewayError, knownCount, type BlockKind, type CanonicalEvent, type ClientCall, type EventDecoder, type Model, type Opaque, type WireEvent } from '../../../core/index.ts';
 import { readVendorError } from '../../shared/openai-error.ts';
 import { servedMode } from '../../shared/modes.ts';
+import { parsed } from '../../shared/parsed.ts';
 import { Transcript } from '../../shared/transcript.ts';
 import { isObject, type Fields } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
@@ -13,11 +14,12 @@ import { decodeAnnotation } from './annotations.ts';
 import { decodeFinish } from './finish.ts';
 import { readUrl } from './media.ts';
 import { unsealed } from './reasoning.ts';
-import { readEntries, relationOf, type OpenReasoning } from './reply-details.ts';
+import { readEntries, readImages, readParts, relationOf, type OpenReasoning } from './reply-details.ts';
+import { errorEvent, SilentEnd, type VendorError } from './reply-end.ts';
 import { ChatCall } from './read-request.ts';
 import { decodeStart } from './reply-start.ts';
 import { soundType } from './sound.ts';
-import { ToolCalls } from './tool-calls.ts';
+import { formerCall, ToolCalls } from './tool-calls.ts';
 import { offeredOtherwise, type AskedTool } from '../../shared/offered-tools.ts';
 import { fitName } from './tool-names.ts';
 import { decodeUsage, usageIn } from './usage.ts';
@@ -40,6 +42,7 @@ interface Candidate {
 
 export class ReplyDecoder implements EventDecoder {
   readonly #call: ClientCall;
+  readonly #silentEnd: SilentEnd;
   /** What thoughts are given in place of a seal; a client of this protocol sends them back as it got them. */
   readonly #unsealed: readonly Opaque[];
   /** Where a choice has what it says: a chunk's in its delta, a whole reply's in its message. */
@@ -54,13 +57,14 @@ export class ReplyDecoder implements EventDecoder {
 
   constructor(call: ClientCall, model?: Model) {
     this.#call = call;
+    this.#silentEnd = new SilentEnd(call);
     this.#unsealed = model && !(call instanceof ChatCall) ? unsealed(model) : [];
   }
 
   push({ event, data }: WireEvent): CanonicalEvent[] {
     this.#events = [];
     if (this.#over) return this.#events;
-    if (data === '[DONE]') this.#end([...this.#candidates.values()].every(({ finished }) => finished));
+    if (data === '[DONE]') this.#end(this.#finishAll(this.#silentEnd.isMarked));
     else this.#take(parsed(data), event === 'error');
     return this.#events;
   }
@@ -81,7 +85,7 @@ export class ReplyDecoder implements EventDecoder {
     this.#events = [];
     this.#said = 'message';
     this.#take(body, false);
-    if (!this.#over) this.#end([...this.#candidates.values()].every(({ finished }) => finished));
+    if (!this.#over) this.#end(this.#finishAll(true));
     return this.#events;
   }
 
@@ -91,6 +95,7 @@ export class ReplyDecoder implements EventDecoder {
     const error = chunk['error'] ?? (isError ? chunk : undefined);
     if (!this.#started && (error === undefined || error === null)) this.#start(chunk);
     if (Array.isArray(choices)) {
+      if (choices.length > 0) this.#silentEnd.isMarked = false;
       for (const [position, choice] of choices.entries()) if (isObject(choice)) this.#choose(choice, position);
     }
     if (usage) this.#count(usage, chunk);
@@ -110,6 +115,8 @@ export class ReplyDecoder implements EventDecoder {
     const candidate = this.#candidate(knownCount(index) ?? position);
     if (isObject(delta)) this.#read(candidate, delta, logprobs);
     if (isObject(choice['error'])) this.#fail(readVendorError({ error: choice['error'] }));
+    // Azure leaves the message out of a choice that it filtered.
+    else if (this.#said === 'message' && !isObject(delta) && reason !== 'content_filter') this.#fail({ message: 'The provider sent a choice without a message.' });
     else if (typeof reason === 'string' && reason !== '' && !candidate.finished) this.#finish(candidate, reason);
   }
 
@@ -207,14 +214,10 @@ export class ReplyDecoder implements EventDecoder {
     return hasText;
   }
 
-  /** Mistral writes content in parts once there is reasoning in it. */
   #readParts(candidate: Candidate, parts: readonly unknown[]): void {
-    for (const part of parts) {
-      if (!isObject(part)) continue;
-      const { text, thinking } = part;
-      if (typeof text === 'string') this.#say(candidate, 'text', text);
-      const thoughts: unknown[] = Array.isArray(thinking) ? thinking : [];
-      for (const thought of thoughts) if (isObject(thought)) this.#reason(candidate, thought['text']);
+    for (const [kind, text] of readParts(parts)) {
+      if (kind === 'text') this.#say(candidate, kind, text);
+      else this.#reason(candidate, text);
     }
   }
 
@@ -243,9 +246,7 @@ export class ReplyDecoder implements EventDecoder {
   }
 
   #see(candidate: Candidate, images: readonly unknown[]): void {
-    for (const image of images) {
-      const url = isObject(image) && isObject(image['image_url']) ? image['image_url']['url'] : undefined;
-      if (typeof url !== 'string') continue;
+    for (const url of readImages(images)) {
       const { source, mediaType } = readUrl(url);
       const { block } = this.#open(candidate, 'image', source.type === 'url' ? bag.keep({ url }) : { mediaType });
       if (source.type === 'base64') this.#events.push({ type: 'block-delta', candidate: candidate.index, block, text: source.data });
@@ -255,7 +256,19 @@ export class ReplyDecoder implements EventDecoder {
 
   #count(usage: Fields, { service_tier: tier }: Fields): void {
     const counted = decodeUsage(usage);
+    this.#silentEnd.count(counted);
     if (counted) this.#events.push({ type: 'usage', usage: { ...counted, ...servedMode({ service_tier: tier }, this.#call) } });
+  }
+
+  /** Whether every candidate has finished; `whole`: nothing is missing, though the vendor gave no reason for the end. */
+  #finishAll(whole: boolean): boolean {
+    let all = true;
+    for (const candidate of this.#candidates.values()) {
+      const isSound = this.#said === 'message' || (candidate.calls?.whole ?? true);
+      if (!candidate.finished && whole && this.#blocks > 0 && isSound) this.#finish(candidate, this.#silentEnd.reason);
+      all &&= candidate.finished;
+    }
+    return all;
   }
 
   #finish(candidate: Candidate, raw: string): void {
@@ -267,11 +280,10 @@ export class ReplyDecoder implements EventDecoder {
     this.#events.push({ type: 'finish', candidate: candidate.index, reason: { unified, raw } });
   }
 
-  #fail({ message, code, status }: { message: string | undefined; code?: string | undefined; status?: number | undefined }): void {
+  #fail(error: VendorError): void {
     if (this.#over) return;
     this.#over = true;
-    const told = message ?? 'The provider broke off its reply and did not say why.';
-    this.#events.push({ type: 'error', message: told, ...(code === undefined ? {} : { code }), ...(status === undefined ? {} : { status }) });
+    this.#events.push(errorEvent(error));
   }
 
   #end(complete: boolean): void {
@@ -281,18 +293,5 @@ export class ReplyDecoder implements EventDecoder {
       candidate.calls?.end();
     }
     if (complete && this.#candidates.size > 0) this.#events.push({ type: 'response-end' });
-  }
-}
-
-/** The one call of vendors that still write it as `function_call`. */
-function formerCall(call: unknown): unknown[] {
-  return isObject(call) ? [{ index: -1, function: call }] : [];
-}
-
-function parsed(data: string): unknown {
-  try {
-    return JSON.parse(data);
-  } catch {
-    return undefined;
   }
 }

@@ -31,3 +31,22 @@ export function relationOf({ text, index, isSealing }: Entry, open: OpenReasonin
   if (isSealing && text === open.said?.text) return 'repeats';
   return text === '' || open.opaque.length === 0 ? 'goes on' : 'begins';
 }
+
+/** Content in parts: Mistral writes it so once there is reasoning in it. */
+export function* readParts(parts: readonly unknown[]): Generator<readonly [kind: 'text' | 'reasoning', text: string]> {
+  for (const part of parts) {
+    if (!isObject(part)) continue;
+    const { text, thinking } = part;
+    if (typeof text === 'string') yield ['text', text];
+    const thoughts: unknown[] = Array.isArray(thinking) ? thinking : [];
+    for (const thought of thoughts) if (isObject(thought) && typeof thought['text'] === 'string') yield ['reasoning', thought['text']];
+  }
+}
+
+/** The addresses of pictures in `images`, as OpenRouter writes them. */
+export function* readImages(images: readonly unknown[]): Generator<string> {
+  for (const image of images) {
+    const url = isObject(image) && isObject(image['image_url']) ? image['image_url']['url'] : undefined;
+    if (typeof url === 'string') yield url;
+  }
+}

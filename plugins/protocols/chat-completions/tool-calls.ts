@@ -8,6 +8,7 @@ import { isObject, type Fields } from '../../shared/vendor-bag.ts';
 import { makeCallId } from './call-id.ts';
 import { unwrapInput } from '../../shared/custom-tools.ts';
 import { readSignatures } from './decode-messages.ts';
+import { areNone, mayBeNone, noArguments } from '../../shared/no-arguments.ts';
 import type { AskedTool } from '../../shared/offered-tools.ts';
 
 /** What a call needs of the reply it stands in. */
@@ -66,6 +67,11 @@ export class ToolCalls {
     return this.#count > 0;
   }
 
+  /** Whether the arguments of every open call are complete, as far as that can be seen. */
+  get whole(): boolean {
+    return this.#open.every(({ custom, text }) => custom || areNone(text) || isWholeJson(text));
+  }
+
   /** Passed a fragment, and where it stands among those that came with it. */
   take(fragment: Fields, position: number): void {
     const called = isObject(fragment['custom']) ? fragment['custom'] : fragment['function'];
@@ -75,6 +81,8 @@ export class ToolCalls {
     const name = word(body['name']);
     const text = textOf(body['arguments'] ?? body['input']);
     let call = this.#byIndex.get(index);
+    // Snowflake and some relays send a call with nothing in it beside plain text.
+    if (!call && id === '' && name === '' && text === '') return;
     if (!call || startsAnother(call, id, name, text)) {
       call = { ordinal: this.#count, block: undefined, id, name, custom: isObject(fragment['custom']), disguised: false, text: '', told: 0, opaque: [] };
       this.#count += 1;
@@ -92,21 +100,18 @@ export class ToolCalls {
   end(): void {
     const { candidate, emit } = this.#place;
     for (const call of this.#open) {
-      if (call.disguised) {
-        call.text = unwrapInput(call.text);
-        call.disguised = false;
-      }
-      // A call without arguments: other vendors, and the examples of OpenAI's clients, read them as JSON.
-      if (call.text === '' && !call.custom && !this.#place.asked(call.name)?.custom) call.text = '{}';
-      const block = this.#tell(call);
+      if (call.disguised) call.text = unwrapInput(call.text);
+      // Other vendors, and the examples of OpenAI's clients, read arguments as JSON.
+      else if (!call.custom && areNone(call.text)) call.text = noArguments;
+      const block = this.#tell(call, true);
       emit({ type: 'block-end', candidate, block, ...(call.opaque.length > 0 ? { opaque: call.opaque } : {}) });
     }
     this.#open = [];
     this.#byIndex.clear();
   }
 
-  /** Gives on what is known of a call and was not told yet. */
-  #tell(call: Call): number {
+  /** Gives on what is known of a call and was not told yet; `last`: nothing more comes. */
+  #tell(call: Call, last = false): number {
     const { candidate, emit, nextBlock, reply, asked } = this.#place;
     if (call.block === undefined) {
       const tool = asked(call.name);
@@ -117,12 +122,18 @@ export class ToolCalls {
       const sealed = call.opaque.length > 0 ? { opaque: [...call.opaque] } : {};
       emit({ type: 'block-start', candidate, block: call.block, kind: 'tool-call', id, name: tool?.name ?? call.name, ...custom, ...sealed });
     }
-    if (!call.disguised && call.text.length > call.told) {
+    const isHeld = !last && (call.disguised || (!call.custom && mayBeNone(call.text)));
+    if (!isHeld && call.text.length > call.told) {
       emit({ type: 'block-delta', candidate, block: call.block, text: call.told === 0 ? call.text : call.text.slice(call.told) });
       call.told = call.text.length;
     }
     return call.block;
   }
+}
+
+/** The one call of vendors that still write it as `function_call`. Snowflake writes an empty one beside plain text. */
+export function formerCall(call: unknown): unknown[] {
+  return isObject(call) ? [{ index: -1, function: call }] : [];
 }
 
 /** Whether a fragment with the index of `call` begins another one: by its id, or by coming after whole arguments. */

@@ -6,6 +6,7 @@
 import { GatewayError, knownCount, type BlockKind, type CanonicalEvent, type ClientCall, type EventDecoder, type Opaque, type WireEvent } from '../../../core/index.ts';
 import { codeResult } from '../../shared/hosted-tools.ts';
 import { servedMode } from '../../shared/modes.ts';
+import { parsed } from '../../shared/parsed.ts';
 import { longestCited, Transcript } from '../../shared/transcript.ts';
 import { isObject, leftover, type Fields } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
@@ -79,6 +80,7 @@ export class ReplyDecoder implements EventDecoder {
     if (!told) throw new GatewayError('upstream_failed', 'The provider sent a reply that holds no candidates.');
     this.#events = [];
     for (const chunk of chunks) if (!this.#over) this.#take(chunk);
+    if (!this.#over && !Array.isArray(body)) this.#stopAll();
     if (!this.#over) this.#end(1);
     return this.#events;
   }
@@ -252,6 +254,11 @@ export class ReplyDecoder implements EventDecoder {
     this.#events.push({ type: 'finish', candidate: index, reason: { unified: decodeFinish(raw, candidate.calls.any), raw }, ...bag.keep(extras) });
   }
 
+  /** Some relays leave the reason out of a reply that is whole. */
+  #stopAll(): void {
+    if (this.#blocks > 0) for (const candidate of this.#candidates.values()) candidate.reason ??= 'STOP';
+  }
+
   /** A prompt that is refused has a reply without candidates. */
   #block(feedback: Fields): void {
     if (this.#blocked || this.#candidates.size > 0) return;
@@ -276,13 +283,5 @@ export class ReplyDecoder implements EventDecoder {
     }
     const complete = all.length >= expected && all.every(({ finished }) => finished);
     if (complete || this.#blocked) this.#events.push({ type: 'response-end' });
-  }
-}
-
-function parsed(data: string): unknown {
-  try {
-    return JSON.parse(data);
-  } catch {
-    return undefined;
   }
 }

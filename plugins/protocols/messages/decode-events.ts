@@ -4,6 +4,8 @@
  */
 import { GatewayError, type CanonicalEvent, type ClientCall, type EventDecoder, type Opaque, type WireEvent } from '../../../core/index.ts';
 import { servedMode } from '../../shared/modes.ts';
+import { ArgumentPieces } from '../../shared/no-arguments.ts';
+import { parsed } from '../../shared/parsed.ts';
 import { isObject, type Fields } from '../../shared/vendor-bag.ts';
 import { decodeAnnotation } from './annotations.ts';
 import { bag, nativeVendor } from './bag.ts';
@@ -18,9 +20,10 @@ import { decodeUsage, mergeUsage } from './usage.ts';
 
 interface OpenBlock {
   readonly block: number;
-  readonly isCall: boolean;
   /** Whether the call's text has to be taken out of its arguments, at the end. */
   readonly disguised: boolean;
+  /** Of a call. */
+  readonly pieces: ArgumentPieces | undefined;
   /** Of a call: its arguments so far, which are said as they come unless they are in disguise. */
   text: string;
   /** Arguments that came whole with the block's start, as some relays send them. */
@@ -149,7 +152,7 @@ export class ReplyDecoder implements EventDecoder {
     this.#end(index);
     const block = this.#blocks;
     const place = { type: 'block-start' as const, candidate: 0, block };
-    const open = { block, isCall: false, disguised: false, text: '', input: undefined, opaque: [] };
+    const open = { block, pieces: undefined, disguised: false, text: '', input: undefined, opaque: [] };
     this.#blocks += 1;
     const { type } = wire;
     if (type === 'tool_use') return this.#beginCall(index, wire, block);
@@ -181,7 +184,7 @@ export class ReplyDecoder implements EventDecoder {
     this.#calls += 1;
     const tool = this.#asked(text(name));
     const custom = tool?.custom ?? false;
-    this.#open.set(index, { block, isCall: true, disguised: custom, text: '', input, opaque: [] });
+    this.#open.set(index, { block, pieces: new ArgumentPieces(), disguised: custom, text: '', input, opaque: [] });
     this.#events.push({
       type: 'block-start',
       candidate: 0,
@@ -209,8 +212,7 @@ export class ReplyDecoder implements EventDecoder {
       case 'thinking_delta':
         return this.#say(open, text(delta['thinking']));
       case 'input_json_delta':
-        open.text += text(delta['partial_json']);
-        return open.disguised ? undefined : this.#say(open, text(delta['partial_json']));
+        return this.#argue(open, text(delta['partial_json']));
       case 'signature_delta':
         return this.#seal(open, 'signature', text(delta['signature']));
       case 'citations_delta':
@@ -218,6 +220,11 @@ export class ReplyDecoder implements EventDecoder {
       default:
         return void this.#events.push({ type: 'block-delta', candidate: 0, block: open.block, text: '', ...bag.keep(delta) });
     }
+  }
+
+  #argue(open: OpenBlock, piece: string): void {
+    open.text += piece;
+    if (!open.disguised) this.#say(open, open.pieces ? open.pieces.add(piece) : piece);
   }
 
   #say({ block }: OpenBlock, said: string): void {
@@ -237,15 +244,16 @@ export class ReplyDecoder implements EventDecoder {
     const open = this.#open.get(index);
     if (!open) return;
     this.#open.delete(index);
-    if (open.isCall) this.#endCall(open);
+    if (open.pieces) this.#endCall(open, open.pieces);
     this.#events.push({ type: 'block-end', candidate: 0, block: open.block, ...(open.opaque.length > 0 ? { opaque: open.opaque } : {}) });
   }
 
-  /** A tool without arguments is called with none at all in a stream, and with an empty object elsewhere. */
-  #endCall(open: OpenBlock): void {
-    const whole = open.text === '' ? JSON.stringify(open.input ?? {}) : open.text;
-    if (open.disguised) this.#say(open, unwrapInput(whole));
-    else if (open.text === '') this.#say(open, whole);
+  /** A call without arguments has none at all in a stream, and an empty object elsewhere. */
+  #endCall(open: OpenBlock, pieces: ArgumentPieces): void {
+    const { input = null, disguised } = open;
+    const whole = open.text === '' && input !== null ? JSON.stringify(input) : undefined;
+    if (disguised) this.#say(open, unwrapInput(whole ?? open.text));
+    else this.#say(open, whole ?? pieces.end());
   }
 
   #finish({ stop_reason: raw, stop_sequence: stopSequence, ...rest }: Fields): void {
@@ -277,13 +285,5 @@ export class ReplyDecoder implements EventDecoder {
     if (this.#over) return;
     this.#over = true;
     this.#events.push({ type: 'error', ...readStreamError(event) });
-  }
-}
-
-function parsed(data: string): unknown {
-  try {
-    return JSON.parse(data);
-  } catch {
-    return undefined;
   }
 }

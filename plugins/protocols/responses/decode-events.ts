@@ -7,6 +7,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { GatewayError, type CanonicalEvent, type ClientCall, type EventDecoder, type Model, type WireEvent } from '../../../core/index.ts';
 import { readVendorError } from '../../shared/openai-error.ts';
 import { servedMode } from '../../shared/modes.ts';
+import { parsed } from '../../shared/parsed.ts';
 import { isObject, type Fields, type Sides } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { decodeFinish } from './finish.ts';
@@ -91,7 +92,8 @@ export class ReplyDecoder implements EventDecoder {
   whole(body: unknown): CanonicalEvent[] {
     if (!isObject(body) || !(Array.isArray(body['output']) || body['error'])) throw new GatewayError('upstream_failed', 'The provider sent a reply that is no response.');
     this.#events = [];
-    if (Array.isArray(body['output'])) this.#follow(body);
+    // Some relays leave the status out of a response that is whole.
+    if (Array.isArray(body['output'])) this.#follow(withStatus(body, isObject(body['error']) ? 'failed' : 'completed'));
     else this.#fail(body);
     return this.#events;
   }
@@ -101,7 +103,7 @@ export class ReplyDecoder implements EventDecoder {
     const type = text(event['type']) || (name ?? '');
     const take = takes.get(type);
     if (take) return take(this.#items, event);
-    if (lifecycle.has(type) && isObject(event['response'])) return this.#follow(event['response']);
+    if (lifecycle.has(type) && isObject(event['response'])) return this.#follow(withStatus(event['response'], type.slice('response.'.length)));
     if (type === 'keepalive') this.#events.push({ type: 'ping' });
     // OpenAI nests the error in its event; its own documents have it flat.
     if (type === 'error' || isObject(event['error'])) this.#fail(event);
@@ -157,10 +159,6 @@ function statusOf(code: string): number | undefined {
   return callersFault.test(code) ? 400 : busy.get(code);
 }
 
-function parsed(data: string): unknown {
-  try {
-    return JSON.parse(data);
-  } catch {
-    return undefined;
-  }
+function withStatus(response: Fields, status: string): Fields {
+  return typeof response['status'] === 'string' ? response : { ...response, status: status === 'created' ? 'in_progress' : status };
 }

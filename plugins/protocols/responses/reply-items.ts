@@ -5,6 +5,7 @@
  */
 import { knownCount, type BlockKind, type CanonicalEvent, type Opaque } from '../../../core/index.ts';
 import { codeResult } from '../../shared/hosted-tools.ts';
+import { ArgumentPieces } from '../../shared/no-arguments.ts';
 import { isObject, leftover, type Fields } from '../../shared/vendor-bag.ts';
 import { decodeAnnotation } from './annotations.ts';
 import { bag } from './bag.ts';
@@ -32,6 +33,8 @@ interface Item {
   /** Of reasoning and calls: their one block, once there is one. */
   block: number | undefined;
   sent: number;
+  /** Of a call of a function. */
+  readonly pieces: ArgumentPieces;
   callId: string | undefined;
   /** Of reasoning: its id, which its seal is bound to. */
   readonly own: Facts;
@@ -84,7 +87,7 @@ export class ReplyItems {
     const rest = type === 'message' ? leftover(wire, messageHead) : {};
     const head = follows || Object.keys(rest).length > 0 ? { item: rest } : {};
     const own = type === 'reasoning' && word(wire['id']) !== '' ? bag.keep({ id: wire['id'] }) : {};
-    const item: Item = { type, own, parts: new Map(), thoughts: new Map(), head, block: undefined, sent: 0, callId: undefined, over: false };
+    const item: Item = { type, own, parts: new Map(), thoughts: new Map(), head, block: undefined, sent: 0, pieces: new ArgumentPieces(), callId: undefined, over: false };
     this.#items.set(index, item);
     if (isCall(type)) this.#startCall(item, wire);
     return item;
@@ -133,7 +136,11 @@ export class ReplyItems {
     const item = this.add(place, { type: custom ? 'custom_tool_call' : 'function_call' });
     if (text === '' || item.block === undefined || item.over) return;
     item.sent += text.length;
-    this.#emit({ type: 'block-delta', candidate: 0, block: item.block, text });
+    this.#pass(item.block, custom ? text : item.pieces.add(text));
+  }
+
+  #pass(block: number, text: string): void {
+    if (text !== '') this.#emit({ type: 'block-delta', candidate: 0, block, text });
   }
 
   /** A picture as far as it is painted: its item comes when it is done. */
@@ -232,8 +239,7 @@ export class ReplyItems {
     if (item.block === undefined) return;
     const custom = item.type === 'custom_tool_call';
     this.argue(place, custom, word(wire[custom ? 'input' : 'arguments']).slice(item.sent));
-    // A call without arguments: clients read them as JSON.
-    if (!custom && item.sent === 0) this.argue(place, custom, '{}');
+    if (!custom) this.#pass(item.block, item.pieces.end());
     this.#end(item.block, this.#sealed.get(item.callId ?? ''));
   }
 
@@ -258,7 +264,7 @@ export class ReplyItems {
   }
 
   #tellWhole(block: number, text: string): void {
-    if (text !== '') this.#emit({ type: 'block-delta', candidate: 0, block, text });
+    this.#pass(block, text);
     this.#end(block);
   }
 }

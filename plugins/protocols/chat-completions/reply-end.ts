@@ -1,0 +1,39 @@
+/** Ends of a reply that need more than a finish reason: none at all, and an error. */
+import type { CanonicalEvent, ClientCall, Usage } from '../../../core/index.ts';
+
+/**
+ * Some vendors never say why a reply ended: OpenRouter by way of Nebius and Novita, Snowflake, LiteLLM. JSON that can be
+ * parsed is complete all the same, and so is a stream whose last chunk reports usage before `[DONE]`.
+ */
+export class SilentEnd {
+  readonly #call: ClientCall;
+  #output = 0;
+  /** Whether the latest chunk with anything in it reported usage. */
+  isMarked = false;
+
+  constructor(call: ClientCall) {
+    this.#call = call;
+  }
+
+  count(usage: Usage | undefined): void {
+    this.isMarked = usage !== undefined;
+    this.#output = usage?.output ?? this.#output;
+  }
+
+  /** A reply as long as it may be was cut by its limit. */
+  get reason(): 'length' | 'stop' {
+    const { outputLimit = Infinity, candidates } = this.#call;
+    return candidates === 1 && this.#output >= outputLimit ? 'length' : 'stop';
+  }
+}
+
+export interface VendorError {
+  readonly message: string | undefined;
+  readonly code?: string | undefined;
+  readonly status?: number | undefined;
+}
+
+export function errorEvent({ message, code, status }: VendorError): CanonicalEvent {
+  const told = message ?? 'The provider broke off its reply and did not say why.';
+  return { type: 'error', message: told, ...(code === undefined ? {} : { code }), ...(status === undefined ? {} : { status }) };
+}
