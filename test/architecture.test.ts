@@ -86,7 +86,7 @@ describe('boundaries', () => {
 
   it('the top level holds what the design card names', () => {
     const here = globSync('*', { cwd: root }).filter((name) => !['node_modules', 'data', 'dist'].includes(name));
-    expect(here.toSorted()).toEqual(['LICENSE', 'README.md', 'core', 'examples', 'gateway.config.ts', 'package-lock.json', 'package.json', 'plugins', 'test', 'tsconfig.json']);
+    expect(here.toSorted()).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'core', 'examples', 'gateway.config.ts', 'package-lock.json', 'package.json', 'plugins', 'test', 'tsconfig.json']);
   });
 });
 

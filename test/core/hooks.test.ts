@@ -55,7 +55,7 @@ function declared(): object[] {
 }
 
 it('the README has each with what it passes and gives', () => {
-  const [, section = ''] = /^## Hooks$(.*?)^## /ms.exec(readFileSync(join(root, 'README.md'), 'utf8')) ?? [];
+  const [, section = ''] = /^## Hooks$(.*?)(?:^## |$(?![^]))/ms.exec(readFileSync(join(root, 'core/README.md'), 'utf8')) ?? [];
   const quoted = (cell: string): string => [...cell.matchAll(/`([^`]*)`/g)].map(([, text]) => text).join(' ');
   const told = [...section.matchAll(/^\| `(\w+)`( \(`tap`\))? \|(.+)\|(.*)\|(.*)\|$/gm)].map(([, hook, tap, , passes = '', gives = '']) => ({
     hook, waits: tap === undefined, passes: typesIn(quoted(passes)), gives: typesIn(quoted(gives)),

@@ -1,13 +1,14 @@
-/** The lines of the README that are to be pasted do what it says, each in its turn, as a shell runs them. */
+/** The shell commands in the READMEs do what the READMEs say. */
 import { execFile } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { makeDataFolder, startProcess, type RunningGateway } from '../support/process.ts';
+import { allReadmes } from '../support/readmes.ts';
 
 const root = join(import.meta.dirname, '../..');
-const blocks = Array.from(readFileSync(join(root, 'README.md'), 'utf8').matchAll(/^```sh\n(.*?)^```$/gms), ([, block = '']) => block);
+const blocks = Array.from(allReadmes.matchAll(/^```sh\n(.*?)^```$/gms), ([, block = '']) => block);
 const folder = makeDataFolder();
 const settings = { TOLLGATE_DATA: join(folder, 'data'), TOLLGATE_TOP_UP_SECRET: 'a secret of some thirty-odd characters' };
 

@@ -1,31 +1,45 @@
-/** What the README shows of plugins is what runs, and what it names is there. */
+/** The READMEs show code that runs, name files that exist, link to each other and stay short. */
 import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { pluginInterface } from '../../core/index.ts';
+import { allReadmes, readReadme, readmes } from '../support/readmes.ts';
 
 const root = join(import.meta.dirname, '../..');
-const readme = readFileSync(join(root, 'README.md'), 'utf8');
-
-function section(title: string): string {
-  return new RegExp(`^## ${title}$(.*?)^## `, 'ms').exec(readme)?.[1] ?? '';
-}
+const plugins = readReadme('plugins/README.md');
 
 it.each([
   ['examples/provider.ts', /^export const inHouse.*?^\}\);/ms],
   ['test/examples/provider.test.ts', /^testProvider\(.*?^\}\);/ms],
 ])('the code that is shown stands in %s', (file, shown) => {
-  const [code = 'nothing'] = shown.exec(section('Writing a plugin')) ?? [];
+  const [code = 'nothing'] = shown.exec(plugins) ?? [];
   expect(readFileSync(join(root, file), 'utf8')).toContain(code);
 });
 
 it('the version of the plugin interface is the one that runs', () => {
-  expect(section('Writing a plugin')).toContain(`which is ${pluginInterface} now`);
-  expect(section('Writing a plugin')).toContain(`interface: ${pluginInterface}, apply`);
+  expect(plugins).toContain(`which is ${pluginInterface} now`);
+  expect(plugins).toContain(`interface: ${pluginInterface}, apply`);
 });
 
-it.each(['Writing a plugin', 'Reading tour'])('each path that "%s" names is there', (title) => {
-  const paths = [...section(title).matchAll(/`((?:core|plugins|test|examples)\/[\w./-]*)`/g)].map(([, path = '']) => path);
-  expect(paths.length).toBeGreaterThan(5);
+it('every path that a README names exists', () => {
+  const paths = [...allReadmes.matchAll(/`((?:core|plugins|test|examples)\/[\w./-]*)`/g)].map(([, path = '']) => path);
+  expect(paths.length).toBeGreaterThan(15);
   expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+});
+
+it.each(readmes)('every relative link in %s leads to a file and a heading', (path) => {
+  const anchors = (text: string): string[] =>
+    [...text.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) => title.toLowerCase().replace(/[^\w\s-]/g, '').replaceAll(' ', '-'));
+  for (const [, link = ''] of readReadme(path).matchAll(/\]\((?!https?:)([^)]+)\)/g)) {
+    const [file = '', anchor] = link.split('#');
+    const target = join(dirname(path), file);
+    expect(existsSync(join(root, target)), `${path} links to ${link}`).toBe(true);
+    if (anchor !== undefined) expect(anchors(readReadme(target)), `${path} links to ${link}`).toContain(anchor);
+  }
+});
+
+it('the README at the top has at most 9 kB, every other one at most 16 kB', () => {
+  const long = readmes.filter((path) => Buffer.byteLength(readReadme(path)) > (path === 'README.md' ? 9 : 16) * 1024);
+  expect(readmes.length).toBeGreaterThan(8);
+  expect(long).toEqual([]);
 });

@@ -1,5 +1,4 @@
-/** What the README lists is all there is, and as it says: every verb with its options, every option with its default. */
-import { readFileSync } from 'node:fs';
+/** The READMEs list every command with its options and every option with its default, and nothing else. */
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { pino } from 'pino';
@@ -8,13 +7,13 @@ import { createGateway } from '../../core/gateway.ts';
 import { bundledPlugins } from '../support/inventory.ts';
 import { optionRows } from '../support/option-rows.ts';
 import { runVerb } from '../support/process.ts';
+import { allReadmes } from '../support/readmes.ts';
 
 const root = join(import.meta.dirname, '../..');
-const readme = readFileSync(join(root, 'README.md'), 'utf8');
 
 /** The cells of the table between two marks, without its head. */
 function table(mark: string): string[][] {
-  const [, text = ''] = new RegExp(`<!-- ${mark} -->\n(.*?)\n<!-- /${mark} -->`, 's').exec(readme) ?? [];
+  const [, text = ''] = new RegExp(`<!-- ${mark} -->\n(.*?)\n<!-- /${mark} -->`, 's').exec(allReadmes) ?? [];
   return text.split('\n').slice(2).map((row) => row.split('|').slice(1, -1).map((cell) => cell.trim()));
 }
 

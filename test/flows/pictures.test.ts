@@ -31,7 +31,7 @@ it('saves a real picture of the size that was asked for, and another after the e
 });
 
 it('answers the lines of the README that make and change a picture', async () => {
-  const readme = readFileSync(join(root, 'README.md'), 'utf8');
+  const readme = readFileSync(join(root, 'plugins/protocols/README.md'), 'utf8');
   const [, lines = ''] = /```sh\n(curl [^`]*\/v1\/images\/generations[^`]*)```/.exec(readme) ?? [];
   await run('bash', ['-e', '-o', 'pipefail', '-c', lines.replaceAll('http://127.0.0.1:8787', gateway.url)], { cwd: folder, env: environment });
   for (const name of ['lighthouse.png', 'night.png']) expect(decode(readFileSync(join(folder, name)))).toMatchObject({ width: 512, height: 512 });

@@ -34,7 +34,7 @@ export async function measure(): Promise<Measured> {
 }
 
 const file = new URL('matrix.json', import.meta.url);
-const readme = new URL('../../README.md', import.meta.url);
+const readme = new URL('../../plugins/protocols/README.md', import.meta.url);
 const marks: Readonly<Record<Outcome, string>> = { works: '●', approximated: '◐', lost: '○', refused: '×' };
 const [opening, closing] = ['<!-- matrix -->', '<!-- /matrix -->'];
 
@@ -64,7 +64,7 @@ export function tableOf(matrix: Matrix): string {
 /** The README with the table between its marks. */
 export function withTable(text: string, matrix: Matrix): string {
   const [start, end] = [text.indexOf(opening), text.indexOf(closing)];
-  if (start < 0 || end < start) throw new Error(`README.md has no place for the matrix: ${opening} … ${closing}`);
+  if (start < 0 || end < start) throw new Error(`plugins/protocols/README.md has no place for the matrix: ${opening} … ${closing}`);
   return `${text.slice(0, start)}${opening}\n${tableOf(matrix)}\n${text.slice(end)}`;
 }
 

@@ -55,7 +55,7 @@ function offered(): Set<string> {
 }
 
 /** The README's table: a name, its labels, what it tells. */
-const documented = new Map([...read('README.md').matchAll(/^\| `(tollgate_\w+)` \| ([^|]*) \|/gm)].map(([, name = '', labels = '']) => [name, [...labels.matchAll(/`(\w+)`/g)].map(([, label = '']) => label)]));
+const documented = new Map([...read('plugins/operations/README.md').matchAll(/^\| `(tollgate_\w+)` \| ([^|]*) \|/gm)].map(([, name = '', labels = '']) => [name, [...labels.matchAll(/`(\w+)`/g)].map(([, label = '']) => label)]));
 
 const expressions = [
   ...dashboard.parse(JSON.parse(read('examples/grafana/dashboard.json'))).panels.flatMap(({ title, targets }) => targets.map(({ expr }) => [`dashboard: ${title}`, expr] as const)),
