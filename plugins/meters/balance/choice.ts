@@ -36,13 +36,19 @@ export const storeOptions = z.discriminatedUnion('kind', [
 
 export type StoreOptions = z.output<typeof storeOptions>;
 
-export async function openStore(options: StoreOptions, dataFolder: string, onGroup?: GroupListener): Promise<Store> {
+/** What a gateway's own ledger needs, and a command's does not. */
+export interface Serving {
+  readonly onGroup: GroupListener;
+  /** Milliseconds within which the store's thread gives a sign of life where the event loop does not. */
+  readonly lease: number;
+}
+
+export async function openStore(options: StoreOptions, dataFolder: string, serving: Partial<Serving> = {}): Promise<Store> {
   if (options.kind === 'custom') return options.open();
-  const told = onGroup ? { onGroup } : {};
   if (options.kind === 'postgres') {
     // Loaded only here: most gateways do not need its client.
     const { openPostgres } = await import('./postgres/open.ts');
-    return openPostgres({ url: options.url, connections: options.connections, ...told });
+    return openPostgres({ url: options.url, connections: options.connections, ...serving });
   }
-  return openSqlite({ file: options.file ?? join(dataFolder, 'ledger.db'), ...told });
+  return openSqlite({ file: options.file ?? join(dataFolder, 'ledger.db'), ...serving });
 }

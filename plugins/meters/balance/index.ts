@@ -71,7 +71,7 @@ export const balance = definePlugin({
     }
 
     async function open(): Promise<Keeper> {
-      return new Keeper({ store: await openStore(store, host.dataFolder, metrics.onGroup), logger, metrics, ...times });
+      return new Keeper({ store: await openStore(store, host.dataFolder, { onGroup: metrics.onGroup, lease: times.lease }), logger, metrics, ...times });
     }
 
     host.readiness.add({ name: 'ledger', fault: () => (opened ? opened.store.health()?.message : 'it is not open yet') });

@@ -66,4 +66,6 @@ export interface WorkerData {
   readonly busyTimeout: number;
   /** Whether this is the thread for reports, which also audits. */
   readonly audits: boolean;
+  /** Milliseconds within which the thread beats where the event loop does not; undefined: it never does. */
+  readonly lease: number | undefined;
 }

@@ -10,6 +10,7 @@ import { migrate } from './migrations.ts';
 import { migrating, reading, type Address } from './options.ts';
 import { owners } from './owners.ts';
 import { balance, findKey, hasKeys, listAccounts, listKeys } from './people.ts';
+import { PulseThread } from './pulse.ts';
 import { entries, listPending, totals, usage } from './reports.ts';
 import { Session } from './session.ts';
 import { Writer, type GroupListener } from './writer.ts';
@@ -20,6 +21,8 @@ export interface PostgresOptions extends Address {
   /** The largest number of connections that read; one more writes. */
   readonly connections?: number;
   readonly onGroup?: GroupListener;
+  /** Milliseconds. Where given, a thread beats within each such time while the event loop is blocked and something is reserved. */
+  readonly lease?: number | undefined;
 }
 
 const sql = statements('open', { durability: 'SHOW synchronous_commit' });
@@ -76,7 +79,7 @@ function madeUp(): string {
 }
 
 /** Rejects with the reason where the database cannot be used. The reason never contains the password. */
-export async function openPostgres({ url, owner = madeUp(), connections = 4, onGroup = () => undefined }: PostgresOptions): Promise<Store> {
+export async function openPostgres({ url, owner = madeUp(), connections = 4, onGroup = () => undefined, lease }: PostgresOptions): Promise<Store> {
   const session = new Session({ url }, owner);
   try {
     await prepare({ url });
@@ -88,11 +91,18 @@ export async function openPostgres({ url, owner = madeUp(), connections = 4, onG
   const writer = new Writer(session, onGroup);
   const readers = new Readers({ url }, connections);
   const audit = auditor();
+  const pulse = lease === undefined ? undefined : new PulseThread({ url, owner, lease });
   return {
     owner,
-    reserve: (request) => writer.ask({ name: 'reserve', argument: request }),
+    reserve(request) {
+      pulse?.begin();
+      return writer.ask({ name: 'reserve', argument: request });
+    },
     settle: (settlement) => writer.ask({ name: 'settle', argument: settlement }),
-    beat: (beat) => writer.ask({ name: 'beat', argument: beat }),
+    async beat(beat) {
+      await writer.ask({ name: 'beat', argument: beat });
+      pulse?.beaten();
+    },
     owners: () => readers.read(owners),
     recover: (request) => writer.ask({ name: 'recover', argument: request }),
     expire: (request) => writer.ask({ name: 'expire', argument: request }),

@@ -11,6 +11,10 @@ const sql = statements('owners', {
   beat: `
     INSERT INTO owners (owner, beat, lease) VALUES ($1, (extract(epoch FROM clock_timestamp()) * 1000)::bigint, $2)
     ON CONFLICT (owner) DO UPDATE SET beat = owners.beat + 1, lease = excluded.lease`,
+  beatWhilePending: `
+    INSERT INTO owners (owner, beat, lease) SELECT $1, (extract(epoch FROM clock_timestamp()) * 1000)::bigint, $2
+    WHERE EXISTS (SELECT FROM pending WHERE pending.owner = $1)
+    ON CONFLICT (owner) DO UPDATE SET beat = owners.beat + 1, lease = excluded.lease RETURNING owner`,
   progress: `
     UPDATE pending SET sent = come.sent, delivered = come.delivered, owed = come.owed, model = come.model, provider = come.provider, price = come.price,
       input = come.input, output = come.output, usage = come.usage, costs = come.costs, attempts = come.attempts
@@ -28,6 +32,12 @@ const sql = statements('owners', {
 export async function beat(query: Query, { lease, progress }: Beat, owner: string): Promise<void> {
   await query(sql.beat, [owner, lease]);
   if (progress.length > 0) await query(sql.progress, [recordset(progress.map(({ id, ...come }) => ({ call: id, ...come }))), owner]);
+}
+
+/** Beats only while something is reserved; false where nothing is. */
+export async function beatWhilePending(query: Query, owner: string, lease: number): Promise<boolean> {
+  const rows = await query(sql.beatWhilePending, [owner, lease]);
+  return rows.length > 0;
 }
 
 export async function owners(query: Query): Promise<readonly OwnerRecord[]> {

@@ -14,6 +14,8 @@ export interface SqliteOptions {
   readonly onGroup?: GroupListener;
   /** Milliseconds to wait while another process holds the file's lock. */
   readonly busyTimeout?: number;
+  /** Milliseconds. Where given, the thread that writes beats within each such time while the event loop is blocked and something is reserved. */
+  readonly lease?: number | undefined;
 }
 
 const worker = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
@@ -34,10 +36,10 @@ function madeUp(): string {
 }
 
 /** Rejects with the reason where the file cannot be opened. */
-export async function openSqlite({ file, owner = madeUp(), onGroup, busyTimeout = patience }: SqliteOptions): Promise<Store> {
+export async function openSqlite({ file, owner = madeUp(), onGroup, busyTimeout = patience, lease }: SqliteOptions): Promise<Store> {
   let failure: Error | undefined;
   const threadFor = (name: string, audits: boolean) => (): Worker => {
-    const workerData: WorkerData = { file, owner, busyTimeout, audits };
+    const workerData: WorkerData = { file, owner, busyTimeout, audits, lease: audits ? undefined : lease };
     return new Worker(worker, { name, workerData });
   };
   const writer = new Thread(threadFor('ledger', false), (group) => {

@@ -6,6 +6,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads';
 import type { Handlers, Opened, Operation, OperationName, WorkerData } from '../operations.ts';
+import { Pulse } from '../pulse.ts';
 import { openDatabase, resultCode } from './database.ts';
 import { handlersOn, type Connection } from './handlers.ts';
 import { packOutcomes, unpackGroup, type Finished, type Parcel } from './packing.ts';
@@ -67,20 +68,36 @@ function writerOn(database: DatabaseSync, { handlers, purses }: Connection): (op
   return write;
 }
 
-async function serve(port: MessagePort, { file, owner, busyTimeout, audits }: WorkerData): Promise<Opened> {
+/** Returns a function that beats while this store has something reserved, and else returns false. */
+function beatOn(database: DatabaseSync, { handlers }: Connection, { owner, lease }: { readonly owner: string; readonly lease: number }): () => boolean {
+  const pending = database.prepare('SELECT 1 FROM pending WHERE owner = ? LIMIT 1');
+  return () => {
+    if (!pending.get(owner)) return false;
+    handlers.beat({ lease, progress: [] });
+    return true;
+  };
+}
+
+async function serve(port: MessagePort, { file, owner, busyTimeout, audits, lease }: WorkerData): Promise<Opened> {
   try {
     const database = openDatabase(file, busyTimeout);
     // Loaded only where it is used: it loads the prices' schemas, which would take memory in the thread that writes.
     const { auditor } = audits ? await import('./auditing.ts') : {};
     const connection = handlersOn(database, owner, auditor);
+    const pulse = lease === undefined ? undefined : new Pulse(lease, beatOn(database, connection, { owner, lease }));
     const write = writerOn(database, connection);
     port.on('message', (parcel: Parcel<Operation> | 'close') => {
       if (parcel === 'close') {
+        pulse?.stop();
         database.close();
         port.close();
         return;
       }
       const operations = unpackGroup(parcel);
+      for (const { name } of operations) {
+        if (name === 'reserve') pulse?.begin();
+        else if (name === 'beat') pulse?.beaten();
+      }
       const outcomes = parcel.lane === 'writes' ? write(operations) : operations.map((operation) => read(connection, operation));
       port.postMessage(packOutcomes(parcel.lane, outcomes), []);
     });

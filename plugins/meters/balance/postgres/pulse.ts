@@ -1,0 +1,48 @@
+/** The event loop's side of the thread that beats while the loop is blocked. */
+import { Worker } from 'node:worker_threads';
+import type { PulseData, PulseMessage } from './pulse-thread.ts';
+
+const thread = new URL(import.meta.url.endsWith('.ts') ? './pulse-thread.ts' : './pulse-thread.js', import.meta.url);
+
+export class PulseThread {
+  readonly #data: PulseData;
+  #worker: Worker | undefined;
+  #toldAt = -Infinity;
+  #isClosed = false;
+
+  constructor(data: PulseData) {
+    this.#data = data;
+    this.#start();
+  }
+
+  /** To be called before something is reserved. It is told to the thread a few times per lease at most. */
+  begin(): void {
+    const now = performance.now();
+    if (now - this.#toldAt < this.#data.lease / 3) return;
+    this.#toldAt = now;
+    if (!this.#worker && !this.#isClosed) this.#start();
+    this.#tell('begin');
+  }
+
+  beaten(): void {
+    this.#tell('beaten');
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#worker?.terminate();
+  }
+
+  #tell(message: PulseMessage): void {
+    this.#worker?.postMessage(message, []);
+  }
+
+  /** A thread that fails is started again for the next reservation. */
+  #start(): void {
+    const worker = new Worker(thread, { name: 'ledger pulse', workerData: this.#data });
+    worker.unref();
+    worker.on('error', () => undefined);
+    worker.on('exit', () => void (this.#worker === worker && (this.#worker = undefined)));
+    this.#worker = worker;
+  }
+}

@@ -1,0 +1,17 @@
+/** A process whose event loop is blocked for longer than its lease is not dead, and keeps its calls. */
+import { expect, it } from 'vitest';
+import { freshDatabase } from '../support/database.ts';
+import { blocked } from './blocked.ts';
+
+const streams = 5;
+const sound = { taken: 0, whole: streams, takenOfDead: streams, audit: expect.objectContaining({ ok: true, pending: 0, findings: [] }) };
+
+it('no other process settles the calls of one that is blocked, and one does when it is killed, on SQLite', { timeout: 60_000 }, async () => {
+  expect(await blocked(streams, 3000, 0.6)).toEqual(sound);
+});
+
+it('no other process settles the calls of one that is blocked, and one does when it is killed, on PostgreSQL', { timeout: 60_000 }, async () => {
+  const { url, drop } = await freshDatabase();
+  expect(await blocked(streams, 3000, 0.6, url)).toEqual(sound);
+  await drop();
+});
