@@ -155,7 +155,7 @@ describe('a stream of chunks', () => {
     ['tool-calls', 'tool_calls', undefined],
     ['content-filter', 'content_filter', undefined],
     ['refusal', 'content_filter', 'raw'],
-    ['pause', 'stop', 'raw'],
+    ['pause', 'length', 'raw'],
     ['other', 'stop', 'raw'],
   ] as const)('tells %s as %s', (unified, told, native) => {
     const [, last] = chunks([start, { type: 'finish', candidate: 0, reason: { unified, raw: 'raw' } }, end]);

@@ -124,7 +124,7 @@ describe('a stream', () => {
     ['tool-calls', 'STOP'],
     ['content-filter', 'SAFETY'],
     ['refusal', 'SAFETY'],
-    ['pause', 'STOP'],
+    ['pause', 'MAX_TOKENS'],
     ['error', 'OTHER'],
     ['other', 'OTHER'],
   ] as const)('says "%s" as %s', (unified, told) => {

@@ -210,7 +210,7 @@ describe('how a response ends', () => {
     ['stop', 'completed', null],
     ['tool-calls', 'completed', null],
     ['stop-sequence', 'completed', null],
-    ['pause', 'completed', null],
+    ['pause', 'incomplete', { reason: 'max_output_tokens' }],
     ['length', 'incomplete', { reason: 'max_output_tokens' }],
     ['context-length', 'incomplete', { reason: 'max_output_tokens' }],
     ['content-filter', 'incomplete', { reason: 'content_filter' }],

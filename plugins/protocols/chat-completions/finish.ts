@@ -21,7 +21,7 @@ const read: Readonly<Record<string, FinishReason>> = {
   insufficient_system_resource: 'error',
 };
 
-const keepsItsReason: ReadonlySet<FinishReason> = new Set(['length', 'context-length', 'content-filter', 'refusal', 'error']);
+const keepsItsReason: ReadonlySet<FinishReason> = new Set(['length', 'context-length', 'content-filter', 'refusal', 'pause', 'error']);
 
 function seeCalls(reason: FinishReason, calls: boolean): FinishReason {
   return calls && !keepsItsReason.has(reason) ? 'tool-calls' : reason;
@@ -31,6 +31,7 @@ export function decodeFinish(raw: string, calls: boolean): FinishReason {
   return seeCalls(Object.hasOwn(read, raw) ? (read[raw] ?? 'other') : 'other', calls);
 }
 
+/** A turn that was paused or broken off is not finished: `length` is this wire's only word for that. */
 const written: Readonly<Record<FinishReason, string>> = {
   stop: 'stop',
   'stop-sequence': 'stop',
@@ -39,8 +40,8 @@ const written: Readonly<Record<FinishReason, string>> = {
   'tool-calls': 'tool_calls',
   'content-filter': 'content_filter',
   refusal: 'content_filter',
-  pause: 'stop',
-  error: 'stop',
+  pause: 'length',
+  error: 'length',
   other: 'stop',
 };
 

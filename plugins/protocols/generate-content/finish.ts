@@ -42,7 +42,8 @@ const written: Readonly<Record<FinishReason, string>> = {
   'tool-calls': 'STOP',
   'content-filter': 'SAFETY',
   refusal: 'SAFETY',
-  pause: 'STOP',
+  // Claude's `pause_turn`: the turn is to be continued, and other clients know no word for that.
+  pause: 'MAX_TOKENS',
   error: 'OTHER',
   other: 'OTHER',
 };

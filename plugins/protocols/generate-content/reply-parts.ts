@@ -155,6 +155,7 @@ export class ReplyParts {
   #finish(event: Event<'finish'>): void {
     const { candidate: index, reason, vendor } = event;
     loseForeign(this.#options, event, protocolName);
+    if (reason.unified === 'pause' && encodeFinish(reason) !== reason.raw) this.#options.lost?.('finish', 'generate-content has no word for a paused turn but "MAX_TOKENS"');
     const { promptFeedback, ...extras } = bag.fields({ vendor });
     if (promptFeedback !== undefined) {
       this.promptFeedback = promptFeedback;

@@ -24,6 +24,7 @@ export function decodeFinish(raw: string, calls: boolean): FinishReason {
   return seeCalls(Object.hasOwn(read, raw) ? (read[raw] ?? 'other') : 'other', calls);
 }
 
+/** A turn that was broken off is not finished: clients take `max_tokens` for that, and `end_turn` for an answer. */
 const written: Readonly<Record<FinishReason, string>> = {
   stop: 'end_turn',
   'stop-sequence': 'stop_sequence',
@@ -33,7 +34,7 @@ const written: Readonly<Record<FinishReason, string>> = {
   'content-filter': 'refusal',
   refusal: 'refusal',
   pause: 'pause_turn',
-  error: 'end_turn',
+  error: 'max_tokens',
   other: 'end_turn',
 };
 

@@ -247,7 +247,7 @@ export class ReplyEvents {
     this.#closeText();
     const { reason = { unified: 'other', raw: '' }, stopSequence = null, vendor } = this.#finish ?? {};
     const word = encodeFinish(reason.unified, this.#calls > 0, this.#refused);
-    if (reason.unified === 'other') this.#context.lost?.('finish', `messages has no word for "${reason.raw.slice(0, longestWord)}"`);
+    if (reason.unified === 'other' || reason.unified === 'error') this.#context.lost?.('finish', `messages has no word for "${reason.raw.slice(0, longestWord)}"`);
     const details = word === 'refusal' ? { type: 'refusal', category: null, explanation: null } : null;
     const usage = encodeUsage(this.#usage, { input: this.#estimate(), output: Math.ceil(this.#length / bytesPerToken) });
     const delta = { stop_reason: word, stop_sequence: stopSequence, stop_details: details, ...bag.fields({ vendor }) };

@@ -41,6 +41,8 @@ export function encodeFinish({ unified, raw }: Reason, { refusal }: Contents): E
   switch (unified) {
     case 'length':
     case 'context-length':
+    // Claude's `pause_turn`: the turn is to be continued, and this wire has no other word for that.
+    case 'pause':
       return incomplete('max_output_tokens');
     case 'content-filter':
       return incomplete('content_filter');

@@ -354,6 +354,7 @@ export class OutputItems {
 
   #finish(event: Event<'finish'>): void {
     this.#reason = event.reason;
+    if (event.reason.unified === 'pause') this.#context.lost?.('finish', 'responses has no word for a paused turn but "incomplete"');
     this.#tellHeard(this.#lastStatus);
     loseForeign(this.#context, event, protocolName);
   }
