@@ -8,6 +8,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { ConfigError, loadConfig, type Config } from './config.ts';
+import { examineRights, folderMode } from './data-folder.ts';
 import { connectionFault, openFiles } from './descriptors.ts';
 import { clock, type Finding } from './examination.ts';
 import { createGateway, type Gateway } from './gateway.ts';
@@ -65,7 +66,7 @@ const diskRemedies = new Map([
 async function examineDisk(folder: string): Promise<Finding> {
   const subject = 'disk';
   try {
-    await mkdir(folder, { recursive: true });
+    await mkdir(folder, { recursive: true, mode: folderMode });
     const median = (await syncTimes(join(folder, `.doctor-${process.pid}`)))[Math.floor(rounds / 2)] ?? 0;
     const told = `${folder} keeps what is written in ${median.toFixed(1)} ms`;
     if (median <= slowSync) return { subject, state: 'well', told };
@@ -137,8 +138,10 @@ async function examineConfig(file: string, logger: Logger): Promise<Finding[]> {
   try {
     const config = await loadConfig(file);
     const read: Finding = { subject: 'configuration', state: 'well', told: `${file}, ${config.plugins.length} plugins` };
+    // First: to open a ledger tightens its files.
+    const rights = examineRights(config.dataFolder);
     const examined = await examinePlugins(config, logger);
-    return [read, examineDescriptors(config.server.maxConnections), await examinePort(config.server), await examineDisk(config.dataFolder), ...agreed(examined)];
+    return [read, examineDescriptors(config.server.maxConnections), await examinePort(config.server), await examineDisk(config.dataFolder), ...rights, ...agreed(examined)];
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     return [{ subject: 'configuration', state: 'fault', told: error.message, remedy: 'put it right; nothing else can be looked at before' }];

@@ -6,6 +6,7 @@ import { Calls } from './calls.ts';
 import { Catalog } from './catalog.ts';
 import { Commands } from './commands.ts';
 import { ConfigError, type Config } from './config.ts';
+import { tightenFolder } from './data-folder.ts';
 import { watchListing } from './discovery.ts';
 import { createDispatcher } from './dispatch.ts';
 import type { Examination } from './examination.ts';
@@ -158,7 +159,7 @@ export function createGateway(config: Config, logger: Logger): Gateway {
   return {
     ...core, ...told, providers, keyrings, examinations,
     async open() {
-      await sweepUploads(core.uploadFolder);
+      await prepareData(config, core);
       await hooks.ready.promise().catch((error: unknown) => Promise.reject(inFile(config.file, error)));
       freezeTaps(hooks);
       for (const door of operatorDoors) door.serve(core);
@@ -171,6 +172,11 @@ export function createGateway(config: Config, logger: Logger): Gateway {
       await dispatcher.close();
     },
   };
+}
+
+async function prepareData({ dataFolder }: Config, { uploadFolder }: Core): Promise<void> {
+  tightenFolder(dataFolder);
+  await sweepUploads(uploadFolder);
 }
 
 /** What a plugin fails at is told with its name and the file. */

@@ -3,6 +3,7 @@ export { definePlugin, PluginError, pluginInterface } from './plugin.ts';
 export type { ClientAddress, Command, CommandOption, CommandResult, Credential, Guard, Host, Keyring, Plugin, PluginFactory, Readiness, Route, RouteReply, RouteRequest, Supervisor, Workers } from './plugin.ts';
 export { examineVendor } from './examination.ts';
 export type { Examination, Finding, Probe } from './examination.ts';
+export { fileMode, folderMode, tighten } from './data-folder.ts';
 export { fromEnvironment, portText, secondsText } from './environment.ts';
 export { addressSchema, defineProvider, drainLimits, keySchema, onAbortSchema, patienceSchema, secretSchema } from './provider.ts';
 export type { Endpoint, Provider, ProviderSpec, UpstreamRequest, UpstreamResponse } from './provider.ts';

@@ -10,6 +10,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import type { koaBody } from 'koa-body';
 import { clientGone } from './bodies.ts';
+import { folderMode } from './data-folder.ts';
 import { GatewayError, isGatewayError } from './errors.ts';
 import { Form, type FormFile } from './form.ts';
 import { FormGuard } from './form-guard.ts';
@@ -38,7 +39,7 @@ export async function readUpload(context: Context, limit: number, folder: string
   const own = join(folder, name);
   running.add(name);
   try {
-    await mkdir(own, { recursive: true });
+    await mkdir(own, { recursive: true, mode: folderMode });
     const form = await collect(context, await parse(context, limit, own));
     for (const { bytes } of form.files) releaseAfter(bytes.length);
     return form;

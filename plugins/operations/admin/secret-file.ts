@@ -2,11 +2,11 @@
  * The secret that opens the operators' door. It is made on the first start, in a file that only its owner can read.
  * There is no default secret, and the gateway shows where the file is but never what is in it.
  */
-import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { fileMode, folderMode, tighten } from '../../../core/index.ts';
 import { createSecret } from '../../shared/secret.ts';
 
-const ownerOnly = 0o600;
 /** The least characters of a secret that somebody wrote into the file: a shorter one could be guessed. */
 const shortest = 32;
 
@@ -16,9 +16,9 @@ function isTaken(error: unknown): boolean {
 
 /** Written to another file and then linked into place. So two processes that start at once read the same secret, and never a part of it. */
 function makeFile(file: string): void {
-  mkdirSync(dirname(file), { recursive: true });
+  mkdirSync(dirname(file), { recursive: true, mode: folderMode });
   const aside = `${file}.${process.pid}`;
-  writeFileSync(aside, `${createSecret('operator')}\n`, { mode: ownerOnly, flush: true });
+  writeFileSync(aside, `${createSecret('operator')}\n`, { mode: fileMode, flush: true });
   try {
     linkSync(aside, file);
   } catch (error) {
@@ -35,16 +35,6 @@ export function readSecret(file: string): string {
   if (secret.length < shortest || /\s/.test(secret)) {
     throw new Error(`${file} has to hold a secret of at least ${shortest} characters in one word; delete the file to have one made`);
   }
-  close(file);
+  tighten(file);
   return secret;
-}
-
-/** Makes the file unreadable for others. If it is mounted and cannot be changed, its owner wants it so. */
-function close(file: string): void {
-  if ((statSync(file).mode & 0o077) === 0) return;
-  try {
-    chmodSync(file, ownerOnly);
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && (error.code === 'EROFS' || error.code === 'EPERM'))) throw error;
-  }
 }

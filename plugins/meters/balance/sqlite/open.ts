@@ -1,8 +1,9 @@
 /** The SQLite store: one file, which any number of processes on one machine can open. Each has a thread that writes, and another for reports. */
 import { randomBytes } from 'node:crypto';
-import { accessSync, constants } from 'node:fs';
+import { accessSync, closeSync, constants, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { fileMode, folderMode, tighten } from '../../../../core/index.ts';
 import type { Store } from '../store.ts';
 import type { WorkerData } from '../operations.ts';
 import { Thread, type GroupListener } from './thread.ts';
@@ -35,8 +36,20 @@ function madeUp(): string {
   return `${process.pid}-${randomBytes(6).toString('hex')}`;
 }
 
+/** Makes the file, or takes the rights of others from it. SQLite gives the files beside it the rights of this one. */
+function makePrivate(file: string): void {
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: folderMode });
+    closeSync(openSync(file, 'wx', fileMode));
+  } catch {
+    // It is there already, or cannot be made: then SQLite fails to open it, and says why.
+  }
+  for (const each of [file, `${file}-wal`, `${file}-shm`]) tighten(each);
+}
+
 /** Rejects with the reason where the file cannot be opened. */
 export async function openSqlite({ file, owner = madeUp(), onGroup, busyTimeout = patience, lease }: SqliteOptions): Promise<Store> {
+  makePrivate(file);
   let failure: Error | undefined;
   const threadFor = (name: string, audits: boolean) => (): Worker => {
     const workerData: WorkerData = { file, owner, busyTimeout, audits, lease: audits ? undefined : lease };

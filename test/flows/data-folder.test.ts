@@ -1,0 +1,74 @@
+/** Nobody but the gateway's own user can read the data folder and what is in it, whatever the umask and whoever made it. */
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { examineRights, tighten, tightenFolder } from '../../core/data-folder.ts';
+import { runVerb, startProcess } from '../support/process.ts';
+
+let place: string;
+let folder: string;
+beforeEach(() => {
+  place = mkdtempSync(join(tmpdir(), 'tollgate-rights-'));
+  folder = join(place, 'data');
+});
+afterEach(() => rmSync(place, { recursive: true, force: true }));
+
+const modeOf = (path: string): string => (statSync(path).mode & 0o7777).toString(8);
+
+/** The modes of the folder and of each file in it, by name. */
+function modes(): Record<string, string> {
+  return { '.': modeOf(folder), ...Object.fromEntries(readdirSync(folder).map((name) => [name, modeOf(join(folder, name))])) };
+}
+
+const environment = (): Record<string, string> => ({ TOLLGATE_DATA: folder });
+const closed = { '.': '700', 'ledger.db': '600', 'ledger.db-wal': '600', 'ledger.db-shm': '600', 'operator-secret': '600' };
+
+it('is made for its owner alone, by a start and by a verb', async () => {
+  expect((await runVerb(['keys', 'create'], environment())).code).toBe(0);
+  expect(modes()).toMatchObject({ '.': '700', 'ledger.db': '600' });
+  rmSync(folder, { recursive: true });
+  const gateway = await startProcess(environment());
+  expect(modes()).toMatchObject(closed);
+  await gateway.stop('SIGTERM');
+});
+
+it('is tightened at a start where it was open, with all its files', async () => {
+  await runVerb(['keys', 'create'], environment());
+  writeFileSync(join(folder, 'notes.csv'), 'kept');
+  mkdirSync(join(folder, 'uploads'));
+  for (const name of readdirSync(folder)) chmodSync(join(folder, name), name === 'uploads' ? 0o755 : 0o644);
+  chmodSync(folder, 0o755);
+  const gateway = await startProcess(environment());
+  expect(modes()).toMatchObject({ ...closed, 'notes.csv': '600', uploads: '700' });
+  await gateway.stop('SIGTERM');
+});
+
+it('is left as it is where it serves others too, and what a link points to is as well', () => {
+  mkdirSync(folder);
+  writeFileSync(join(folder, 'other'), '');
+  chmodSync(folder, 0o1777);
+  chmodSync(join(folder, 'other'), 0o644);
+  tightenFolder(folder);
+  expect(modes()).toEqual({ '.': '1777', other: '644' });
+  symlinkSync(join(folder, 'other'), join(place, 'link'));
+  expect([tighten(join(place, 'link')), modeOf(join(folder, 'other'))]).toEqual([false, '644']);
+});
+
+it('is not tightened where the process works in it', () => {
+  const before = modeOf(process.cwd());
+  tightenFolder('.');
+  tightenFolder('..');
+  expect(modeOf(process.cwd())).toBe(before);
+});
+
+it('is reported by the doctor where others may open it, and where they may not', async () => {
+  mkdirSync(folder, { mode: 0o700 });
+  expect(examineRights(folder)).toMatchObject([{ subject: 'rights', state: 'well' }]);
+  chmodSync(folder, 0o750);
+  writeFileSync(join(folder, 'ledger.db-old'), '', { mode: 0o640 });
+  const { output } = await runVerb(['doctor', '--json'], environment());
+  const { findings } = JSON.parse(output);
+  expect(findings).toContainEqual({ subject: 'rights', state: 'note', told: `other users of this machine may open ${folder} and 1 more of the data folder`, remedy: 'the next start takes these rights away' });
+  expect(examineRights(join(place, 'nothing'))).toEqual([]);
+});
