@@ -3,14 +3,14 @@
  * before output, nothing; the client gone after sending, its input; broken off after output, its input and what
  * was delivered. Counting tokens costs nothing. Where the vendor's figures are missing they are estimated from bytes, and said to be.
  */
-import { outputBound, pictureTokens } from './bound.ts';
+import { outputBound, pictureTokens, useBound } from './bound.ts';
 import type { Usage } from './canonical/usage.ts';
 import type { Model } from './catalog.ts';
 import type { Charge, Routed } from './exchange.ts';
 import { feeCounts } from './fees.ts';
 import { askedMode, usualMode } from './modes.ts';
-import { costOf, ratesIn, type Price } from './money.ts';
-import { believe } from './plausible.ts';
+import { costOf, ratesIn, worstCost, type Nano, type Price } from './money.ts';
+import { believe, withinReserved } from './plausible.ts';
 import type { ClientCall } from './protocol.ts';
 import type { Progress } from './tally.ts';
 
@@ -23,18 +23,39 @@ const nothing: Charge = { cost: 0n, usage: {}, basis: 'none', suspect: false };
 
 export function chargeFor(outcome: Outcome, exchange: Routed, tally: Progress): Charge {
   if (exchange.operation === 'count' || outcome === 'failed' || (outcome === 'left-before-output' && !exchange.attempt.sent)) return nothing;
-  const { price } = exchange.attempt.target;
-  const { usage: believed, suspect: isFalse } = believe(exchange, tally);
-  const told = withMode(believed, exchange);
-  const suspect = isFalse || isUnpriced(told, exchange);
+  const { usage, suspect } = believe(exchange, tally);
+  const told = withMode(usage, exchange);
+  if (suspect || isUnpriced(told, exchange)) return suspectCharge(outcome, exchange, tally, told);
+  const charge = chargeOf(outcome, exchange, tally, told);
+  if (!isServedUnasked(told, exchange) || charge.cost <= reservedFor(exchange)) return charge;
+  return suspectCharge(outcome, exchange, tally, { ...told, mode: usualMode });
+}
+
+/** A charge that is never more than was reserved. */
+function suspectCharge(outcome: Outcome, exchange: Routed, tally: Progress, told: Usage): Charge {
+  return { ...chargeOf(outcome, exchange, tally, withinReserved(told, exchange)), suspect: true };
+}
+
+function chargeOf(outcome: Outcome, exchange: Routed, tally: Progress, told: Usage): Charge {
+  const { model, price } = exchange.attempt.target;
   // A client that left may have been shown an unfinished picture, and pays for it. Where the vendor broke off nobody does.
-  const images = outcome === 'aborted' ? tally.imagesShown : tally.images;
+  const images = Math.min(outcome === 'aborted' ? tally.imagesShown : tally.images, exchange.call.candidates);
   const counted = countImages(told, price, images);
   // A reply that was read on to its end after the client had left is known in full as well.
   const isKnown = outcome === 'completed' || (outcome === 'aborted' && tally.complete);
-  if (isKnown && isWhole(counted, price)) return { usage: counted, cost: costOf(counted, price), basis: 'usage', suspect };
-  const usage = { ...counted, input: told.input ?? inputEstimate(exchange.call, exchange.attempt.target.model), ...estimateOutput(outcome, exchange, told, tally.deliveredBytes, images) };
-  return { usage, cost: costOf(usage, price), basis: 'estimate', suspect };
+  if (isKnown && isWhole(counted, price)) return { usage: counted, cost: costOf(counted, price), basis: 'usage', suspect: false };
+  const usage = { ...counted, input: told.input ?? inputEstimate(exchange.call, model), ...estimateOutput(outcome, exchange, told, tally.deliveredBytes, images) };
+  return { usage, cost: costOf(usage, price), basis: 'estimate', suspect: false };
+}
+
+/** Whether the vendor served the call, at rates that are known, in a way that it did not ask for. */
+function isServedUnasked({ mode = usualMode }: Usage, { call }: Routed): boolean {
+  return mode !== usualMode && mode !== askedMode(call);
+}
+
+/** The most that the call was expected to cost; at least this much is reserved for it. */
+function reservedFor({ call, grant, attempt: { target } }: Routed): Nano {
+  return worstCost(useBound(call, target, grant.outputLimit), target.price);
 }
 
 /** Where a call asked to be served otherwise than usual, and the vendor does not say how it was, it is charged as it asked. */

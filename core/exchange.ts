@@ -123,7 +123,7 @@ export interface Charge {
   readonly usage: Usage;
   /** `usage`: the vendor's own figures; `estimate`: ours, from bytes; `none`: nothing is owed. */
   readonly basis: 'usage' | 'estimate' | 'none';
-  /** Whether figures of the vendor's could not be true, and ours stand in their place, or it served the call, unasked, at a price nobody knows. */
+  /** Whether the vendor's figures could not be true, or it charged for what the call did not ask for. No more is charged then than was reserved. */
   readonly suspect: boolean;
 }
 

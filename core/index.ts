@@ -24,7 +24,7 @@ export { requestSchema } from './canonical/request.ts';
 export type { Block, CanonicalRequest, ImageSettings, Tool, Turn } from './canonical/request.ts';
 export { knownCount, usageSchema } from './canonical/usage.ts';
 export type { Usage } from './canonical/usage.ts';
-export { inputBound, outputBound, pictureTokens } from './bound.ts';
+export { inputBound, outputBound, pictureTokens, useBound } from './bound.ts';
 export { longestDeadline } from './deadlines.ts';
 export { detached } from './detached.ts';
 export { Form } from './form.ts';

@@ -177,11 +177,14 @@ export function costOf(usage: Usage, price: Price): Nano {
 /** How much of everything a call can use at most. */
 export interface UseBound {
   readonly input: number;
+  /** Of a cache that the vendor keeps: input beside `input`, at the price of cached tokens. */
+  readonly cached?: number;
+  /** Whether nothing is written to a cache. */
+  readonly uncached?: boolean;
   /** Of each candidate. */
   readonly output: number;
   readonly candidates: number;
-  /** Of the web. */
-  readonly searches?: number;
+  readonly webSearches?: number;
   readonly fileSearches?: number;
   /** To run code in. */
   readonly containers?: number;
@@ -191,41 +194,64 @@ export interface UseBound {
 
 /** The dearest a call can be: every input token at the dearest input rate, every output token at the dearest output rate. */
 export function worstCost(bound: UseBound, price: Price): Nano {
-  const { input, output } = dearest(price, bound.mode);
-  const total = tokens(bound.input) * input + tokens(bound.output) * BigInt(bound.candidates) * output;
+  const rates = dearest(price, bound);
+  const total = inputCost(bound, rates) + tokens(bound.output) * BigInt(bound.candidates) * rates.output;
   return roundMillionths(total) + fixedCost(bound, price);
 }
 
+function inputCost({ input, cached }: Omit<UseBound, 'output'>, rates: Dearest): bigint {
+  return tokens(input) * rates.input + (cached ? tokens(cached) * rates.cached : 0n);
+}
+
 /** What a call costs apart from its tokens: each candidate is a picture where pictures are counted. */
-function fixedCost({ candidates, searches, fileSearches, containers }: Omit<UseBound, 'output'>, { request = 0n, image = 0n, webSearch = 0n, fileSearch = 0n, container = 0n }: Price): Nano {
-  return request + BigInt(candidates) * image + tokens(searches) * webSearch + tokens(fileSearches) * fileSearch + tokens(containers) * container;
+function fixedCost({ candidates, webSearches, fileSearches, containers }: Omit<UseBound, 'output'>, { request = 0n, image = 0n, webSearch = 0n, fileSearch = 0n, container = 0n }: Price): Nano {
+  return request + BigInt(candidates) * image + tokens(webSearches) * webSearch + tokens(fileSearches) * fileSearch + tokens(containers) * container;
 }
 
 /** The largest output limit per candidate whose worst case fits into `amount`; negative when not even the input fits. */
 export function affordableOutput(amount: Nano, bound: Omit<UseBound, 'output'>, price: Price): number {
-  const { input, output } = dearest(price, bound.mode);
-  const left = (amount - fixedCost(bound, price)) * million - tokens(bound.input) * input;
-  const rate = output * BigInt(bound.candidates);
+  const rates = dearest(price, bound);
+  const left = (amount - fixedCost(bound, price)) * million - inputCost(bound, rates);
+  const rate = rates.output * BigInt(bound.candidates);
   if (left < 0n) return -1;
   return rate === 0n ? Number.MAX_SAFE_INTEGER : Number(left / rate);
 }
 
 interface Dearest {
   readonly input: bigint;
+  readonly cached: bigint;
   readonly output: bigint;
 }
 
-/** Looked up for every reservation; a catalogue has few prices, and they live as long as it does. */
-const dearestOf = new WeakMap<Rates, Dearest>();
+/**
+ * By the rates that a call asks for, the number of tiers that its input can reach, and whether it writes to a cache. Looked up for every reservation; a
+ * catalogue has few prices, and they live as long as it does.
+ */
+const dearestOf = new WeakMap<Rates, Dearest[]>();
 
-function dearest(price: Price, mode: string | undefined): Dearest {
-  const rates = ratesIn(price, mode) ?? price;
-  const known = dearestOf.get(rates);
-  if (known) return known;
-  const all = rates === price ? [price, ...price.tiers] : [rates, price, ...price.tiers];
-  const found = { input: highest(all, ['input', 'cacheRead', 'cacheReadAudio', 'cacheWrite5m', 'cacheWrite1h', 'inputAudio', 'inputImage']), output: highest(all, ['output', 'reasoning', 'outputAudio', 'outputImage']) };
-  dearestOf.set(rates, found);
-  return found;
+/** The tiers that this much input can reach: a call that stays below a tier is never charged at its rates. */
+function tiersWithin({ tiers }: Price, { input, cached = 0 }: Omit<UseBound, 'output'>): Price['tiers'] {
+  return tiers.length === 0 ? tiers : tiers.filter(({ above }) => input + cached > above);
+}
+
+function dearest(price: Price, bound: Omit<UseBound, 'output'>): Dearest {
+  const rates = ratesIn(price, bound.mode) ?? price;
+  const tiers = tiersWithin(price, bound);
+  let known = dearestOf.get(rates);
+  if (!known) dearestOf.set(rates, (known = []));
+  const place = tiers.length * 2 + (bound.uncached ? 1 : 0);
+  return (known[place] ??= dearestAmong(rates === price ? [price, ...tiers] : [rates, price, ...tiers], bound.uncached));
+}
+
+const readKinds = ['input', 'cacheRead', 'cacheReadAudio', 'inputAudio', 'inputImage'] as const;
+const inputKinds = [...readKinds, 'cacheWrite5m', 'cacheWrite1h'] as const;
+const outputKinds = ['output', 'reasoning', 'outputAudio', 'outputImage'] as const;
+
+function dearestAmong(all: readonly Rates[], uncached: boolean | undefined): Dearest {
+  const input = highest(all, uncached ? readKinds : inputKinds);
+  // Where one of them has no rate for it, cached input costs what other input does.
+  const cached = all.every(({ cacheRead }) => cacheRead !== undefined) ? highest(all, ['cacheRead', 'cacheReadAudio']) : input;
+  return { input, cached, output: highest(all, outputKinds) };
 }
 
 function highest(all: readonly Rates[], kinds: readonly (keyof Rates)[]): bigint {

@@ -40,6 +40,15 @@ export interface InputSize {
   readonly mediaBytes: number;
   /** Whether there are documents or films that its vendor has to fetch, or it may fetch what it likes: nobody knows how long that is. */
   readonly fetched?: boolean | undefined;
+  /** Whether the call names a cache that its vendor keeps: the vendor reads it at the price of cached tokens, and nobody here knows how long it is. */
+  readonly cached?: boolean | undefined;
+  /** Whether the call marks nothing to be cached. */
+  readonly uncached?: boolean | undefined;
+  /**
+   * How many times its vendor may read the conversation again, after each use of a tool that it runs itself. `Infinity`
+   * where the call sets no limit.
+   */
+  readonly rounds?: number | undefined;
 }
 
 /** How the caller wants the call routed: the `provider` object of chat-completions and responses, checked. */
@@ -200,6 +209,12 @@ export interface UpstreamSide {
    * finished; then all from the last finish on is the reply's last word.
    */
   readonly ending: 'event' | 'silence';
+  /**
+   * How its vendors cache a conversation, which they read again after each use of a tool that they run: `marked`, only
+   * where the call asks for it, so further readings cost as much as the first; `automatic`, always, so they cost what
+   * cached input does. Absent where further readings are not billed.
+   */
+  readonly caching?: 'marked' | 'automatic';
   /** The names of events that only open a stream; where they have no names, what an event decodes to tells. */
   readonly openings?: ReadonlySet<string>;
   /** The frame that ends every stream, added in the verbatim lane where a vendor left it out; empty where there is none. */

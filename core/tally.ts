@@ -15,7 +15,7 @@ export function isOpening({ type }: CanonicalEvent): boolean {
 }
 
 /** How far a reply has come, and what its vendor has said of its cost so far. */
-export type Progress = Readonly<Pick<Tally, 'usage' | 'deliveredBytes' | 'complete' | 'regressed' | 'spoke' | 'images' | 'imagesShown'>>;
+export type Progress = Readonly<Pick<Tally, 'usage' | 'deliveredBytes' | 'complete' | 'spoke' | 'images' | 'imagesShown'>>;
 
 /** The most losses that are listed for one reply: a vendor's stream must not fill the memory with them. */
 const mostLosses = 50;
@@ -26,10 +26,8 @@ const callersFault: ReadonlyMap<number | undefined, ErrorCode> = new Map([[400, 
 const nothing: Usage = {};
 
 export class Tally {
-  /** The vendor's figures so far, field by field: they are running totals, so a later one is never smaller. */
+  /** The vendor's figures so far. Of each field the last one counts: vendors correct their figures, downwards as well. */
   usage: Usage = nothing;
-  /** Whether a later one was smaller all the same: it was not believed. */
-  regressed = false;
   /** UTF-8 bytes of text, reasoning and tool arguments. */
   deliveredBytes = 0;
   /** Whether there was a block of text or reasoning: a model wrote it, so it used tokens. */
@@ -68,7 +66,7 @@ export class Tally {
     } else if (event.type === 'partial-image') {
       this.#show(event.candidate);
     } else if (event.type === 'usage') {
-      this.#count(event.usage);
+      this.usage = this.usage === nothing ? event.usage : { ...this.usage, ...event.usage };
     } else if (event.type === 'finish') {
       this.#finished.add(event.candidate);
     } else if (event.type === 'response-end') {
@@ -86,14 +84,6 @@ export class Tally {
   /** The same, with one for each candidate whose picture was only shown in the making. */
   get imagesShown(): number {
     return Math.max(this.images, this.#pictures?.candidates.size ?? 0);
-  }
-
-  #count(usage: Usage): void {
-    const { input = 0, output = 0 } = this.usage;
-    const isLess = (usage.input ?? input) < input || (usage.output ?? output) < output;
-    this.regressed ||= isLess;
-    if (this.usage === nothing) this.usage = usage;
-    else this.usage = isLess ? { ...usage, ...this.usage } : { ...this.usage, ...usage };
   }
 
   #show(candidate: number): { readonly blocks: Set<number> } {

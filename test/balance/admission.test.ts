@@ -51,13 +51,52 @@ describe('a quote', () => {
     ['as many as the caller allows', 3, 3n],
     ['ten where the caller states no limit', Infinity, 10n],
     ['none below zero', -5, 0n],
-    ['no more than are believed of a vendor', 1e300, 1000n],
+    ['a thousand where the caller allows more', 1e300, 1000n],
   ])('has room for searches, and for what they find: %s', (_, searches, count) => {
     const searching = target('cheap', { input: '1', output: '2', webSearch: '0.01' }, { contextLength: 60_100 });
-    const found = count * 8000n < 60_000n ? count * 8000n : 60_000n;
+    const found = count * 10_000n < 60_000n ? count * 10_000n : 60_000n;
     const most = 100_000n + found * 1000n + count * 10_000_000n + 50n * 2000n;
     expect(quotesFor(grant(searching), planned({ outputLimit: 50, searches }), lower)[0]).toMatchObject({ most, owed: 25_000n });
     expect(narrow(grant(searching), planned({ outputLimit: 50, searches }), { status: 'reserved', quote: 0, amount: most - 40n * 2000n }, lower).outputLimit).toBe(16);
+  });
+
+  const readings = (searches: number, rounds: number, caching: 'marked' | 'automatic' = 'marked'): bigint | undefined => {
+    const searching = target('cheap', { input: '1', output: '2', cacheRead: '0.1', webSearch: '0' }, { contextLength: 60_100 });
+    const { protocol } = searching;
+    const reading = { ...searching, protocol: { ...protocol, upstream: { ...protocol.upstream, caching } } };
+    return quotesFor(grant(reading), planned({ outputLimit: 1, searches, size: { rounds } }), lower)[0]?.most;
+  };
+
+  it('has room for all readings of a conversation that grows with each search', () => {
+    // 100, 10,100, 20,100 and 30,100 tokens.
+    expect(readings(3, 3)).toBe(60_400n * 1000n + 2000n);
+    expect(readings(Infinity, Infinity)).toBe((100n + 10_100n + 20_100n + 30_100n + 40_100n + 50_100n + 5n * 60_100n) * 1000n + 2000n);
+  });
+
+  it('has room for them at the price of cached tokens where the vendor caches the conversation', () => {
+    expect(readings(3, 3, 'automatic')).toBe(30_100n * 1000n + 30_300n * 100n + 2000n);
+  });
+
+  it('has room for a conversation that is read again after code ran', () => {
+    expect(readings(0, 2)).toBe((100n + 2100n + 4100n) * 1000n + 2000n);
+  });
+
+  it('has room for a cache that the call names, at the price of cached tokens', () => {
+    const quoted = (price: { readonly cacheRead?: string }): bigint | undefined => quotesFor(grant(target('cheap', { input: '1', output: '2', ...price })), planned({ outputLimit: 1, size: { cached: true } }), lower)[0]?.most;
+    expect(quoted({ cacheRead: '0.1' })).toBe(100n * 1000n + 99_900n * 100n + 2000n);
+    expect(quoted({})).toBe(100_000n * 1000n + 2000n);
+  });
+
+  it.each([[100, 100n * 1000n + 50n * 2000n], [101, 101n * 3000n + 50n * 4000n]])('takes the rates for long input only where %i bytes can reach them', (textBytes, most) => {
+    const tiered = target('tiered', { input: '1', output: '2', tiers: [{ above: 100, input: '3', output: '4' }] });
+    expect(quotesFor(grant(tiered), planned({ outputLimit: 50, size: { textBytes } }), lower)[0]?.most).toBe(most);
+  });
+
+  it('has room for writes to a cache unless the call marks nothing and the vendor caches only what is marked', () => {
+    const writing = target('cheap', { input: '1', output: '2', cacheWrite1h: '2' });
+    const marked = { ...writing, protocol: { ...writing.protocol, upstream: { ...writing.protocol.upstream, caching: 'marked' as const } } };
+    const quoted = (to: Target, uncached: boolean): bigint | undefined => quotesFor(grant(to), planned({ outputLimit: 1, size: { uncached } }), lower)[0]?.most;
+    expect([quoted(marked, true), quoted(marked, false), quoted(writing, true)]).toEqual([102_000n, 202_000n, 202_000n]);
   });
 
   it('keeps to a limit an earlier plugin granted', () => {

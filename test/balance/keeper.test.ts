@@ -65,10 +65,11 @@ describe('metrics', () => {
     settle.mockResolvedValueOnce({ status: 'adjusted', by: -3n });
     await keeper.settle(settlement('late', 2n));
     settle.mockResolvedValueOnce({ status: 'posted', posted: 5n, overage: 0n });
-    await keeper.settle(settlement('lied', 5n, { suspect: true }));
+    await keeper.settle(settlement('lied', 5n, { suspect: true, provider: 'liar', model: 'house/model' }));
     const names = ['overage', 'late', 'suspect'].map((name) => `tollgate_ledger_${name}_total`);
     expect(await Promise.all(names.map(metric))).toEqual([1, 1, 1]);
     expect(log.map((line) => JSON.parse(line).call)).toEqual(['dear', 'late', 'lied']);
+    expect(JSON.parse(log.at(-1) ?? '')).toMatchObject({ level: 40, provider: 'liar', model: 'house/model' });
   });
 
   it('tell of the last audit, and the log of what it found', async () => {

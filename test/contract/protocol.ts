@@ -120,7 +120,9 @@ function testRequest({ protocol, model: modelFor, sent }: ProtocolFacts, text: s
     const base64 = media.reduce((sum, { source }) => sum + (source.type === 'base64' ? source.data.length : 0), 0);
     expect(size.images).toBe(media.filter(({ kind }) => kind === 'image').length);
     expect(size.textBytes).toBe(Buffer.byteLength(text) - base64);
-    expect(size.mediaBytes).toBeLessThanOrEqual(base64);
+    // An answer in sound that the vendor keeps counts for as much as it may be long.
+    const kept = text.match(/"audio":\s*\{\s*"id"/g)?.length ?? 0;
+    expect(size.mediaBytes).toBeLessThanOrEqual(base64 + kept * 16_384);
   });
 }
 

@@ -47,7 +47,7 @@ describe('the cost of a call', () => {
   it('counts what is priced apiece by the piece', () => {
     const apiece = priceSchema.parse({ input: '0', output: '0', request: '0.001', webSearch: '0.01', fileSearch: '0.0025', container: '0.03', image: '0.2' });
     expect(formatUsd(costOf({ webSearches: 3, fileSearches: 4, containers: 2, images: 1 }, apiece))).toBe('0.301');
-    expect(formatUsd(worstCost({ input: 0, output: 0, candidates: 1, searches: 3, fileSearches: 4, containers: 2 }, apiece))).toBe('0.301');
+    expect(formatUsd(worstCost({ input: 0, output: 0, candidates: 1, webSearches: 3, fileSearches: 4, containers: 2 }, apiece))).toBe('0.301');
   });
 
   it('takes the rates of what is served before others for that alone, however long it is', () => {
@@ -122,7 +122,7 @@ describe('the worst case', () => {
     fc.assert(
       fc.property(fullPrice, some, some, parts, uses, fc.constantFrom(undefined, 'fast', 'usual'), (price, input, output, part, { candidates, searches, fileSearches, containers, images }, mode) => {
         const usage = { ...part, input, output: output * candidates, webSearches: searches, fileSearches, containers, images: Math.min(images, candidates), ...(mode === undefined ? {} : { mode }) };
-        expect(costOf(usage, price)).toBeLessThanOrEqual(worstCost({ input, output, candidates, searches, fileSearches, containers, mode: mode === 'fast' ? mode : undefined }, price));
+        expect(costOf(usage, price)).toBeLessThanOrEqual(worstCost({ input, output, candidates, webSearches: searches, fileSearches, containers, mode: mode === 'fast' ? mode : undefined }, price));
       }),
       { numRuns: 500 },
     );

@@ -31,7 +31,7 @@ beforeAll(async () => {
   const abroad = station({ name: 'w', endpoints: { messages: endpoints.messages }, models: [{ id: 'house/abroad', price: { ...usual, modes: { fast } } }] });
   gateway = await startGateway({ plugins: [bearer(), chatCompletions(), responses(), messages(), station({ name: 'v', endpoints, models }), abroad, preferences(), balance()] });
   ({ store, key } = await openBooks(gateway));
-  await gateway.verb('credit add', ['tester', '5']);
+  await gateway.verb('credit add', ['tester', '50']);
 });
 afterAll(async () => {
   await store.close();

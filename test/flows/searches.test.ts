@@ -1,5 +1,7 @@
 /** Searches that a vendor makes for a call and charges apart: reserved for before it is sent, in every family's words. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { bearer } from '../../plugins/auth/bearer.ts';
+import { balance } from '../../plugins/meters/balance/index.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
@@ -47,20 +49,24 @@ async function reservedFor([path, body]: readonly [string, object]): Promise<num
   return Number(reserve.reserved) / 1e9;
 }
 
-it.each<[family: string, told: string, search: object, count: number, each: number]>([
-  ['chat-completions', 'options of a search', { web_search_options: {} }, 10, 0.01],
-  ['responses', 'a tool', { tools: [{ type: 'web_search' }] }, 10, 0.01],
-  ['responses', 'a tool and a limit', { tools: [{ type: 'web_search' }], max_tool_calls: 4 }, 4, 0.01],
-  ['messages', 'a tool', { tools: [{ type: 'web_search_20250305', name: 'web_search' }] }, 10, 0.01],
-  ['messages', 'a tool with a limit', { tools: [{ type: 'web_search_20250305', name: 'web_search', max_uses: 3 }] }, 3, 0.01],
-  ['generate-content', 'a tool', { tools: [{ googleSearch: {} }] }, 10, 0.014],
-])('a call of %s with %s is reserved for with its searches, and what they find: %j, %i of them', async (family, _, search, count, each) => {
+/** Tokens of all readings of a conversation of `sent` tokens that grows by 10,000 with each search. */
+const read = (searches: number, sent: number): number => Array.from({ length: searches + 1 }, (_, done) => sent + done * 10_000).reduce((sum, each) => sum + each, 0);
+
+it.each<[family: string, told: string, search: object, count: number, each: number, tokens: number, rate: number]>([
+  ['chat-completions', 'options of a search', { web_search_options: {} }, 10, 0.01, 100_000, 0.25],
+  ['responses', 'a tool', { tools: [{ type: 'web_search' }] }, 10, 0.01, 100_000 + read(9, 0) / 10, 0.25],
+  ['responses', 'a tool and a limit', { tools: [{ type: 'web_search' }], max_tool_calls: 4 }, 4, 0.01, 40_000 + read(3, 0) / 10, 0.25],
+  ['messages', 'a tool', { tools: [{ type: 'web_search_20250305', name: 'web_search' }] }, 10, 0.01, read(10, 0), 3],
+  ['messages', 'a tool with a limit', { tools: [{ type: 'web_search_20250305', name: 'web_search', max_uses: 3 }] }, 3, 0.01, read(3, 0), 3],
+  ['generate-content', 'a tool', { tools: [{ googleSearch: {} }] }, 10, 0.014, 100_000, 1],
+])('a call of %s with %s is reserved for with its searches, and all that is read for them: %j, %i of them', async (family, _, search, count, each, tokens, rate) => {
   const call = calls[family];
   if (!call) throw new Error(family);
   const difference = (await reservedFor(call(search))) - (await reservedFor(call({})));
   const found = difference - count * each;
-  expect(found).toBeGreaterThan(count * 8000 * 0.25e-6);
-  expect(found).toBeLessThan(count * 8000 * 7e-6);
+  expect(found).toBeGreaterThanOrEqual(tokens * rate * 0.999e-6);
+  // The request itself has fewer than 300 bytes, and is read up to eleven times.
+  expect(found).toBeLessThan((tokens + 11 * 300) * rate * 1.001e-6);
 });
 
 it.each([true, false])('what Google tells of its searches is charged: streamed %s', async (stream) => {
@@ -84,18 +90,21 @@ it.each([true, false])('what Google tells of its searches is charged: streamed %
   await vendor.close();
 });
 
+/** Ten runs of code that print 2000 tokens each, and the conversation read again after each of them, from the cache. */
+const codeRuns = (20_000 * 0.25 + 90_000 * 0.025) / 1e6;
+
 it('code that a vendor may run is reserved for with a container', async () => {
   const call = calls['responses'];
   if (!call) throw new Error('no responses');
   const more = (await reservedFor(call({ tools: [{ type: 'code_interpreter', container: { type: 'auto' } }] }))) - (await reservedFor(call({})));
-  expect(more).toBeGreaterThan(0.03);
-  expect(more).toBeLessThan(0.0301);
+  expect(more).toBeGreaterThan(0.03 + codeRuns);
+  expect(more).toBeLessThan(0.0301 + codeRuns);
 });
 
 it.each<[told: string, tools: object[], least: number, most: number]>([
-  ['a search of files', [{ type: 'file_search', vector_store_ids: ['vs_1'] }], 10 * 0.0025 + 160_000 * 0.25e-6, 10 * 0.0025 + 160_000 * 0.26e-6],
-  ['a shell in a container', [{ type: 'shell', environment: { type: 'container_auto' } }], 0.03, 0.0301],
-  ['a container that was opened before', [{ type: 'code_interpreter', container: 'cntr_1' }], 0, 0.0001],
+  ['a search of files', [{ type: 'file_search', vector_store_ids: ['vs_1'] }], 10 * 0.0025 + 160_000 * 0.25e-6 + 720_000 * 0.025e-6, 10 * 0.0025 + 160_000 * 0.25e-6 + 725_000 * 0.025e-6],
+  ['a shell in a container', [{ type: 'shell', environment: { type: 'container_auto' } }], 0.03 + codeRuns, 0.0301 + codeRuns],
+  ['a container that was opened before', [{ type: 'code_interpreter', container: 'cntr_1' }], codeRuns, codeRuns + 0.0001],
 ])('%s is reserved for', async (_, tools, least, most) => {
   const call = calls['responses'];
   if (!call) throw new Error('no responses');
@@ -108,11 +117,12 @@ const film = 'https://example.com/film';
 it.each<[family: string, fields: object, least: number]>([
   ['chat-completions', { messages: [{ role: 'user', content: [{ type: 'file', file: { file_id: 'file-1' } }] }] }, 0.099],
   ['responses', { input: [{ role: 'user', content: [{ type: 'input_file', file_url: `${film}.pdf` }] }] }, 0.099],
-  ['messages', { messages: [{ role: 'user', content: [{ type: 'document', source: { type: 'url', url: `${film}.pdf` } }] }] }, 1.19],
+  ['messages', { messages: [{ role: 'user', content: [{ type: 'document', source: { type: 'url', url: `${film}.pdf` } }] }] }, 0.599],
   ['generate-content', { contents: [{ role: 'user', parts: [{ fileData: { fileUri: film } }] }] }, 1.04],
   ['responses', { tools: [{ type: 'mcp', server_label: 'wiki', server_url: 'https://example.com/mcp', require_approval: 'never' }] }, 0.099],
-  ['messages', { tools: [{ type: 'web_fetch_20250910', name: 'web_fetch', max_uses: 1 }] }, 1.19],
-  ['messages', { mcp_servers: [{ type: 'url', url: 'https://example.com/mcp', name: 'wiki' }] }, 1.19],
+  ['messages', { tools: [{ type: 'web_fetch_20250910', name: 'web_fetch', max_uses: 1 }] }, 0.599],
+  ['messages', { mcp_servers: [{ type: 'url', url: 'https://example.com/mcp', name: 'wiki' }] }, 0.599],
+  ['chat-completions', { messages: [{ role: 'user', content: [{ type: 'file', file: { file_data: `${film}.pdf` } }] }] }, 0.099],
   ['generate-content', { tools: [{ urlContext: {} }] }, 1.04],
   ['generate-content', { tools: [{ url_context: {} }] }, 1.04],
   ['generate-content', { tools: [{ fileSearch: { fileSearchStoreNames: ['fileSearchStores/mine'] } }] }, 1.04],
@@ -213,4 +223,82 @@ it('a search that nobody asked for, and no price is known of, makes a call suspe
   const [end] = await plain.gateway.ended(1);
   expect(end).toMatchObject({ charge: { cost: 7000n, suspect: true } });
   await plain.close();
+});
+
+/** Replies of each family with three tokens in and two out, and a count of what is charged apart. */
+const billed = {
+  'chat-completions': (count: number) => ({ id: 'c', object: 'chat.completion', created: 1, model: 'm', choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }], usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5, server_tool_use: { web_search_requests: count } } }),
+  responses: (count: number) => ({
+    id: 'resp_1', object: 'response', created_at: 1, status: 'completed', model: 'm', usage: { input_tokens: 3, output_tokens: 2, total_tokens: 5 },
+    output: [
+      ...Array.from({ length: count }, (_, index) => ({ type: 'code_interpreter_call', id: `ci_${index}`, status: 'completed', container_id: `cntr_${index}`, code: '1', outputs: null })),
+      { type: 'message', id: 'msg_1', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text: 'Hi', annotations: [] }] },
+    ],
+  }),
+  messages: (count: number) => ({ id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content: [{ type: 'text', text: 'Hi' }], stop_reason: 'end_turn', stop_sequence: null, usage: { input_tokens: 3, output_tokens: 2, server_tool_use: { web_search_requests: count, web_fetch_requests: 0 } } }),
+  'generate-content': (count: number) => ({ candidates: [{ content: { role: 'model', parts: [{ text: 'Hi' }] }, finishReason: 'STOP', index: 0, groundingMetadata: { webSearchQueries: Array.from({ length: count }, (_, index) => `query ${index}`) } }], usageMetadata: { promptTokenCount: 3, candidatesTokenCount: 2, totalTokenCount: 5 } }),
+};
+const claudeSearch = (uses?: number): object => ({ tools: [{ type: 'web_search_20250305', name: 'web_search', ...(uses === undefined ? {} : { max_uses: uses }) }] });
+
+it.each<[family: keyof typeof billed, fields: object, count: number, charged: number, suspect: boolean]>([
+  ['messages', claudeSearch(1), 1, 1, false],
+  ['messages', claudeSearch(1), 500, 1, true],
+  ['messages', claudeSearch(), 30, 30, false],
+  ['messages', claudeSearch(), 1000, 10, true],
+  ['messages', {}, 1000, 0, true],
+  ['chat-completions', {}, 1000, 0, true],
+  ['chat-completions', { web_search_options: {} }, 2, 2, false],
+  ['responses', { tools: [{ type: 'code_interpreter', container: { type: 'auto' } }] }, 1, 1, false],
+  ['responses', { tools: [{ type: 'code_interpreter', container: { type: 'auto' } }] }, 900, 1, true],
+  ['responses', {}, 900, 0, true],
+  ['generate-content', {}, 1000, 0, true],
+])('a vendor of %s that a call with %j allows to charge, and that reports %i, is paid for %i', async (family, fields, count, charged, suspect) => {
+  const vendor = await startScriptedVendor((response) => void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(billed[family](count))));
+  const endpoints = Object.fromEntries(Object.keys(paths).map((name) => [name, vendor.origin]));
+  const price = { input: '1', output: '2', webSearch: '0.01', container: '0.03' };
+  const gateway = await startGateway({ plugins: [bearer(), chatCompletions(), responses(), messages(), generateContent(), station({ name: 'plain', endpoints, models: [{ price }] }), balance()] });
+  const books = await openBooks(gateway);
+  await gateway.verb('credit add', ['tester', '9']);
+  const [path, body] = paths[family] ?? ['', {}];
+  const answer = await fetch(gateway.url + path, { method: 'POST', headers: { authorization: `Bearer ${books.key}`, 'content-type': 'application/json', 'anthropic-version': '2023-06-01' }, body: JSON.stringify({ ...body, ...fields }) });
+  expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining('Hi')]);
+  const [reserve, post, ...more] = await books.store.entries({ call: answer.headers.get('x-request-id') ?? '', limit: 9 });
+  expect([reserve?.kind, post?.kind, more]).toEqual(['reserve', 'post', []]);
+  expect(post?.revenue).toBe(7000n + BigInt(charged) * (family === 'responses' ? 30_000_000n : 10_000_000n));
+  expect(post?.revenue).toBeLessThanOrEqual(reserve?.reserved ?? 0n);
+  expect(post?.flags.includes('suspect')).toBe(suspect);
+  expect(await books.store.audit()).toMatchObject({ ok: true });
+  await books.store.close();
+  await gateway.close();
+  await vendor.close();
+});
+
+it.each([true, false])('the tokens of a cache that a call to Google names are reserved for, and charged as the vendor reports them: streamed %s', async (stream) => {
+  const reply = {
+    candidates: [{ content: { role: 'model', parts: [{ text: 'Paris.' }] }, finishReason: 'STOP', index: 0 }],
+    usageMetadata: { promptTokenCount: 88_840, cachedContentTokenCount: 88_830, candidatesTokenCount: 2, totalTokenCount: 88_842, cacheTokensDetails: [{ modality: 'TEXT', tokenCount: 88_830 }] },
+  };
+  const vendor = await startScriptedVendor((response) => {
+    response.writeHead(200, { 'content-type': stream ? 'text/event-stream' : 'application/json' });
+    response.end(stream ? `data: ${JSON.stringify(reply)}\n\n` : JSON.stringify(reply));
+  });
+  const price = { input: '1', output: '2', cacheRead: '0.1' };
+  const gateway = await startGateway({ plugins: [bearer(), generateContent(), station({ name: 'plain', endpoints: { 'generate-content': vendor.origin }, models: [{ price }] }), balance()] });
+  const books = await openBooks(gateway);
+  await gateway.verb('credit add', ['tester', '9']);
+  const verb = stream ? 'streamGenerateContent?alt=sse' : 'generateContent';
+  for (const field of ['cachedContent', 'cached_content']) {
+    const body = { [field]: 'cachedContents/one', contents: [{ role: 'user', parts: [{ text: 'Which city?' }] }] };
+    const answer = await fetch(`${gateway.url}/beta/v1beta/models/house/model:${verb}`, { method: 'POST', headers: { authorization: `Bearer ${books.key}`, 'content-type': 'application/json' }, body: JSON.stringify(body) });
+    expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining('Paris')]);
+    const [reserve, post] = await books.store.entries({ call: answer.headers.get('x-request-id') ?? '', limit: 9 });
+    // Ten fresh tokens, the cached ones at a tenth of the price, and two of output.
+    expect(post).toMatchObject({ revenue: 10_000n + 8_883_000n + 4000n, flags: [], basis: 'usage' });
+    // A context of 100,000 tokens at the price of cached ones, a fresh token for each byte, and the longest output.
+    expect(reserve?.reserved).toBeGreaterThan(10_000_000n + 2_000_000n);
+    expect(reserve?.reserved).toBeLessThan(10_200_000n + 2_000_000n);
+  }
+  await books.store.close();
+  await gateway.close();
+  await vendor.close();
 });

@@ -4,8 +4,8 @@
  * below the worst case, the limit is lowered instead of the call refused.
  */
 import {
-  affordableOutput, askedMode, costOf, formatUsd, GatewayError, inputBound, inputEstimate, outputBound, pictureTokens, worstCost, type ClientCall,
-  type FeeName, type Grant, type Nano, type Planned, type Principal, type Target, type UseBound,
+  affordableOutput, costOf, formatUsd, GatewayError, inputEstimate, pictureTokens, useBound, worstCost, type Grant, type Nano,
+  type Planned, type Principal, type Target,
 } from '../../../core/index.ts';
 import { priceRecord } from './prices.ts';
 import type { Quote, Reserved } from './store.ts';
@@ -17,31 +17,6 @@ export interface Policy {
   readonly leastOutput: number;
   /** Which target's cost is reserved: with the dearest, targets that cost more than the first stay in the grant. */
   readonly reserve: 'first' | 'dearest';
-}
-
-/**
- * How many searches are reserved for where the caller states no limit, and the most that a vendor's count is believed;
- * then the tokens of what a web search and a file search find. The last is OpenAI's own figure: twenty passages of 800
- * tokens.
- */
-const usualSearches = 10;
-const mostSearches = 1000;
-const tokensPerSearch = 8000;
-const tokensPerFileSearch = 16_000;
-
-function mostOf({ fees = [] }: ClientCall, name: FeeName): number {
-  const stated = fees.reduce((sum, fee) => (fee.name === name ? sum + fee.most : sum), 0);
-  return stated === Infinity ? usualSearches : Math.min(Math.max(0, stated), mostSearches);
-}
-
-function boundOf({ call }: Planned, outputLimit: number | undefined, { model }: Target): UseBound {
-  const [searches, fileSearches, containers] = [mostOf(call, 'webSearch'), mostOf(call, 'fileSearch'), mostOf(call, 'container')];
-  const sent = inputBound(call, model);
-  const read = call.size.fetched ? Infinity : searches * tokensPerSearch + fileSearches * tokensPerFileSearch;
-  // What is found or fetched has to fit into the context beside what was sent.
-  const found = Math.max(0, Math.min(read, model.contextLength - sent));
-  const output = outputBound(call, model, outputLimit);
-  return { searches, fileSearches, containers, mode: askedMode(call), input: sent + found, output, candidates: call.candidates };
 }
 
 type Granted = Extract<Reserved, { status: 'reserved' }>;
@@ -65,7 +40,7 @@ function withDearer(quotes: readonly Quote[]): Quote[] {
 /** What each target of a grant could cost, at least and at most, and what is owed for it if the call's end is never known. */
 export function quotesFor({ targets, outputLimit }: Grant, planned: Planned, policy: Policy): Quote[] {
   const quotes = targets.map((target) => {
-    const bound = boundOf(planned, outputLimit, target);
+    const bound = useBound(planned.call, target, outputLimit);
     const most = worstCost(bound, target.price);
     const leastOutput = Math.min(bound.output, leastOf(policy, planned, target));
     const least = policy.whenShort === 'refuse' ? most : worstCost({ ...bound, output: leastOutput }, target.price);
@@ -84,12 +59,12 @@ export function quotesFor({ targets, outputLimit }: Grant, planned: Planned, pol
 export function narrow(grant: Grant, planned: Planned, { quote, amount }: Granted, policy: Policy, quotes = grant.targets.length): Grant {
   const [first, ...rest] = grant.targets.slice(Math.max(0, quote - (quotes - grant.targets.length)));
   if (!first) throw new RangeError(`quote ${quote} was taken and there are ${grant.targets.length}`);
-  const bound = boundOf(planned, grant.outputLimit, first);
+  const bound = useBound(planned.call, first, grant.outputLimit);
   // Where the balance is short, the sum is exact to the token, except that `least` is granted in full though it was rounded.
   const affordable = Math.max(affordableOutput(amount, bound, first.price), leastOf(policy, planned, first));
   const isLowered = amount < worstCost(bound, first.price) && affordable < bound.output;
   const outputLimit = isLowered ? affordable : grant.outputLimit;
-  const targets = [first, ...rest.filter((target) => worstCost(boundOf(planned, outputLimit, target), target.price) <= amount)];
+  const targets = [first, ...rest.filter((target) => worstCost(useBound(planned.call, target, outputLimit), target.price) <= amount)];
   return { ...grant, targets, ...(outputLimit === undefined ? {} : { outputLimit }) };
 }
 

@@ -102,11 +102,14 @@ export class Keeper {
     await this.store.close();
   }
 
-  #note({ id, suspect }: Settlement, settled: Settled | undefined): void {
+  #note({ id, suspect, provider, model, usage }: Settlement, settled: Settled | undefined): void {
     const { logger, metrics } = this.#options;
     if (suspect) {
       metrics.suspect.inc();
-      logger.warn({ call: id }, "a vendor's figures could not be true and were bounded, or it served the call at a price nobody knows");
+      logger.warn(
+        { call: id, provider, model, charged: usage },
+        "a vendor's figures could not be true, or it charged for what the call did not ask for: no more is charged than was reserved",
+      );
     }
     if (settled?.status === 'adjusted') {
       metrics.late.inc();

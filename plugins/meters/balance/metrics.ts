@@ -57,7 +57,7 @@ export function ledgerMetrics(metrics: Metrics): LedgerMetrics {
     suspect: counter(
       metrics,
       'tollgate_ledger_suspect_total',
-      "Calls whose vendor's figures could not be true and were bounded, or that it served at a price nobody knows.",
+      "Calls whose vendor's figures could not be true, or that it charged for what they did not ask for.",
     ),
     late: counter(metrics, 'tollgate_ledger_late_total', 'Calls that were settled after they had been recovered or had expired.'),
     recovered: counter(metrics, 'tollgate_ledger_recovered_total', 'Calls of dead processes that were settled by this one.', ['status']),

@@ -96,7 +96,7 @@ export interface Settlement extends Consumption {
   /** How the call ended: `completed`, `aborted`, `cut`, or the code of the error it ended with. */
   readonly reason: string;
   readonly basis: Charge['basis'];
-  /** Whether the vendor's figures could not be true and were bounded, or no price is known for how it served the call. */
+  /** Whether the vendor's figures could not be true, or it charged for what the call did not ask for. */
   readonly suspect: boolean;
   /** What the call's claim stands for from now on. It is kept where the reservation is posted; where it is voided the claim is free again. */
   readonly outcome?: StoredOutcome | undefined;

@@ -54,9 +54,10 @@ export class ChatCall implements ClientCall {
     this.candidates = wire.n ?? 1;
     this.soundFormat = wire.audio?.format;
     this.usageWanted = wire.stream_options?.include_usage ?? false;
-    this.size = sizeOf(wire.messages, text);
     this.modes = [...askedModes({ service_tier: wire.service_tier }), ...(wire.tools ?? []).flatMap(toolModes), ...pluginModes(wire)];
     this.fees = feesOf(wire);
+    const isRun = this.fees.length > 0 || this.modes.some(({ untold }) => untold);
+    this.size = sizeOf(wire.messages, text, isRun ? Infinity : undefined);
     this.preferences = preferencesOf(wire.provider);
     this.carriesState = holdsEnvelope(text);
     this.#extended = wire.messages.some(isExtended);
@@ -181,13 +182,17 @@ function checkMessage(message: WireMessage, place: number): void {
   }
 }
 
+/** The most tokens of an answer in sound, of which OpenAI keeps the bytes: a later request has its id alone. */
+const longestSound = 16_384;
+
 /** Bounds the input from above: media is counted apart from the text it is written in. */
-function sizeOf(messages: readonly WireMessage[], text: string): InputSize {
+function sizeOf(messages: readonly WireMessage[], text: string, rounds: number | undefined): InputSize {
   let images = 0;
   let mediaBytes = 0;
   let base64 = 0;
   let fetched = false;
   for (const message of messages) {
+    if (message.role === 'assistant' && message.audio) mediaBytes += longestSound;
     for (const part of mediaOf(message)) {
       const length = base64Of(part);
       base64 += length;
@@ -199,7 +204,7 @@ function sizeOf(messages: readonly WireMessage[], text: string): InputSize {
       mediaBytes += Math.floor((length * 3) / 4);
     }
   }
-  return { textBytes: Buffer.byteLength(text) - base64, images, mediaBytes, fetched: fetched || undefined };
+  return { textBytes: Buffer.byteLength(text) - base64, images, mediaBytes, fetched: fetched || undefined, rounds };
 }
 
 /** The parts of a message that may be media. */
@@ -208,8 +213,11 @@ function mediaOf(message: WireMessage): readonly WirePart[] {
   return (message.role !== 'user' && message.role !== 'tool') || typeof message.content === 'string' ? [] : message.content.filter(({ type }) => type !== 'text');
 }
 
+/** OpenRouter takes the address of a document in the place of its bytes. */
+const isAddress = /^https?:/i;
+
 function base64Of(part: WirePart): number {
   if (part.type === 'image_url') return base64Length(part.image_url.url);
   if (part.type === 'input_audio') return part.input_audio.data.length;
-  return part.type === 'file' && part.file.file_data ? base64Length(part.file.file_data) : 0;
+  return part.type === 'file' && part.file.file_data && !isAddress.test(part.file.file_data) ? base64Length(part.file.file_data) : 0;
 }

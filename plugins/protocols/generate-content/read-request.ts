@@ -167,12 +167,16 @@ function checkTogether({ contents, systemInstruction, toolConfig, generationConf
   }
 }
 
+/** What of a tool the client runs; Google runs all else. */
+const clientTools: ReadonlySet<string> = new Set(['functionDeclarations', 'computerUse']);
+
 /** Bounds the input from above: media is counted apart from the text it is written in. */
-function sizeOf({ contents, systemInstruction, tools }: WireRequest, text: string): InputSize {
+function sizeOf({ contents, systemInstruction, tools, cachedContent }: WireRequest, text: string): InputSize {
   let images = 0;
   let mediaBytes = 0;
   let base64 = 0;
-  let fetched = tools?.some((tool) => tool['urlContext'] || tool['fileSearch']) ?? false;
+  let fetched = tools?.some((tool) => tool['urlContext'] || tool['fileSearch'] || tool['mcpServers']) ?? false;
+  const isRun = tools?.some((tool) => Object.keys(tool).some((name) => tool[name] && !clientTools.has(name))) ?? false;
   const add = ({ inlineData, fileData }: Pick<WirePart, 'inlineData' | 'fileData'>): void => {
     const type = inlineData?.mimeType ?? fileData?.mimeType ?? typeOfUrl(fileData?.fileUri ?? '') ?? '';
     const length = inlineData?.data.length ?? 0;
@@ -186,5 +190,8 @@ function sizeOf({ contents, systemInstruction, tools }: WireRequest, text: strin
     add(part);
     for (const nested of part.functionResponse?.parts ?? []) add(nested);
   }
-  return { textBytes: Buffer.byteLength(text) - base64, images, mediaBytes, fetched: fetched || undefined };
+  return {
+    textBytes: Buffer.byteLength(text) - base64, images, mediaBytes, fetched: fetched || undefined, cached: cachedContent ? true : undefined,
+    rounds: isRun ? Infinity : undefined,
+  };
 }

@@ -84,6 +84,7 @@ export function protocolAt(mount: string): Protocol {
       decodeError,
       modelPaths: [['model'], ['message', 'model']],
       ending: 'event',
+      caching: 'marked',
       openings: new Set(['message_start', 'ping']),
       terminator: '',
     },

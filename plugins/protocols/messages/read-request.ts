@@ -8,6 +8,7 @@ import type { CanonicalRequest, ClientCall, ClientHeaders, Fee, InputSize, Match
 import { holdsEnvelope } from '../../shared/envelope.ts';
 import { askedModes } from '../../shared/modes.ts';
 import { preferencesOf, refuseOtherModels } from '../../shared/provider-object.ts';
+import { isObject } from '../../shared/vendor-bag.ts';
 import { badField, checkWire } from '../../shared/wire-check.ts';
 import { decodeRequest, isSearch } from './decode-request.ts';
 import { countWire, isFunctionTool, isKnownBlock, isKnownMedia, isKnownThinking, isVendorState, requestWire } from './wire.ts';
@@ -169,12 +170,35 @@ function readsUnbounded(tool: WireTool): boolean {
   return !isFunctionTool(tool) && !boundedTool.test(tool.type);
 }
 
+/** A cache mark; a name written with an escape may be one. */
+const cacheMark = /"cache_control"|\\u/;
+
+/** Types of tools that the client runs; Anthropic runs all others. */
+const clientTool = /^(custom$|bash_|text_editor_|memory_|computer_|browser_)/;
+
+/** How often Anthropic may read the conversation again: after each use of a tool that it runs, and once to compact it. */
+function roundsOf({ tools, mcp_servers: servers, context_management: management }: WireRequest): number {
+  let rounds = hasEntries(servers) ? Infinity : 0;
+  for (const tool of tools ?? []) {
+    if (isFunctionTool(tool) || clientTool.test(tool.type)) continue;
+    const uses: unknown = 'max_uses' in tool ? tool.max_uses : undefined;
+    rounds += typeof uses === 'number' ? Math.max(0, uses) : Infinity;
+  }
+  const edits: unknown[] = isObject(management) && Array.isArray(management['edits']) ? management['edits'] : [];
+  return rounds + (edits.some((edit) => isObject(edit) && String(edit['type']).startsWith('compact')) ? 1 : 0);
+}
+
+function hasEntries(value: unknown): boolean {
+  return Array.isArray(value) && value.length > 0;
+}
+
 /** Bounds the input from above: media is counted apart from the text it is written in. */
-function sizeOf({ messages, tools, mcp_servers: servers }: WireRequest, text: string): InputSize {
+function sizeOf(wire: WireRequest, text: string): InputSize {
+  const { messages, tools, mcp_servers: servers } = wire;
   let images = 0;
   let mediaBytes = 0;
   let base64 = 0;
-  let fetched = (Array.isArray(servers) && servers.length > 0) || (tools?.some(readsUnbounded) ?? false);
+  let fetched = hasEntries(servers) || (tools?.some(readsUnbounded) ?? false);
   const count = (block: WireBlock | WireResultContent): void => {
     if (!isKnownBlock(block)) {
       fetched ||= !isVendorState(block.type);
@@ -189,7 +213,7 @@ function sizeOf({ messages, tools, mcp_servers: servers }: WireRequest, text: st
     else mediaBytes += Math.floor((length * 3) / 4);
   };
   for (const { content } of messages) if (typeof content !== 'string') for (const block of content) count(block);
-  return { textBytes: Buffer.byteLength(text) - base64, images, mediaBytes, fetched: fetched || undefined };
+  return { textBytes: Buffer.byteLength(text) - base64, images, mediaBytes, fetched: fetched || undefined, rounds: roundsOf(wire) || undefined, uncached: !cacheMark.test(text) };
 }
 
 const nothing: readonly WireResultContent[] = [];

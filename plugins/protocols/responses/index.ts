@@ -76,6 +76,7 @@ export function protocolWith(assistantItems: AssistantItems): Protocol {
       decodeError,
       modelPaths: [['response', 'model'], ['model']],
       ending: 'event',
+      caching: 'automatic',
       openings: new Set(['response.created', 'response.queued', 'response.in_progress', 'keepalive']),
       terminator,
     },

@@ -166,8 +166,17 @@ function namesOf(read: ReadTool): string[] {
   return read.tool.type === 'namespace' ? read.tool.tools.map(({ name }) => name) : [read.tool.name];
 }
 
+/** Tools that the client runs; a shell is the vendor's where it has a container. */
+const clientTools: ReadonlySet<unknown> = new Set(['computer', 'computer_use_preview', 'local_shell', 'apply_patch']);
+
+function isRunByVendor(read: ReadTool): boolean {
+  const { kind, tool } = read;
+  if (kind !== 'hosted' || clientTools.has(tool['type']) || tool['execution'] === 'client') return false;
+  return tool['type'] !== 'shell' || containerOf(read) !== undefined;
+}
+
 /** Bounds the input from above: media is counted apart from the text it is written in. */
-function sizeOf({ items, tools }: ReadRequest, text: string): InputSize {
+function sizeOf({ wire, items, tools }: ReadRequest, text: string): InputSize {
   let images = 0;
   let mediaBytes = 0;
   let base64 = 0;
@@ -189,7 +198,7 @@ function sizeOf({ items, tools }: ReadRequest, text: string): InputSize {
       mediaBytes += Math.floor((length * 3) / 4);
     }
   }
-  return { textBytes: Buffer.byteLength(text) - base64, images, mediaBytes, fetched: fetched || undefined };
+  return { textBytes: Buffer.byteLength(text) - base64, images, mediaBytes, fetched: fetched || undefined, rounds: tools?.some(isRunByVendor) ? (wire.max_tool_calls ?? Infinity) : undefined };
 }
 
 function partsOf(read: ReadItem): Exclude<WireContent, string> {
