@@ -152,6 +152,6 @@ describe('the size of a call', () => {
     const pdf = { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'AAAA'.repeat(20) } };
     const body = { ...least, ...content(image, pdf, { type: 'tool_result', tool_use_id: 'a', content: [image, pdf] }) };
     const bytes = Buffer.byteLength(JSON.stringify(body));
-    expect(read(body).size).toEqual({ textBytes: bytes - 2 * 40 - 2 * 80, images: 2, mediaBytes: 120 });
+    expect(read(body).size).toEqual({ textBytes: bytes - 2 * 40 - 2 * 80, images: 2, mediaBytes: 120, uncached: true });
   });
 });
