@@ -121,6 +121,12 @@ function drawFigures(wire: string, draw: (most: number) => number): Figures {
   };
 }
 
+/** A vendor searches, and writes to its cache, only for calls that ask for it. */
+function asAsked(figures: Figures, body: string): Figures {
+  const searches = body.includes('"web_search') ? figures.searches : 0;
+  return body.includes('"cache_control"') ? { ...figures, searches } : { ...figures, searches, written5m: 0, written1h: 0 };
+}
+
 function events(frames: readonly (readonly [name: string, data: object])[]): string {
   return frames.map(([name, data]) => `${name ? `event: ${name}\n` : ''}data: ${JSON.stringify(name ? { type: name, ...data } : data)}\n\n`).join('');
 }
@@ -185,14 +191,14 @@ function vendor(wire: string, record: Map<string, Figures>, draw: (most: number)
       const provider = { name: `${wire}-vendor`, endpoints: { [wire]: `http://${wire}.invalid/` }, sign: (request: UpstreamRequest) => request };
       host.providers.add(provider);
       host.catalog.offer(provider, Object.entries(wire === 'images' ? paintings : shapes).map(([name, price]) => checkModel({
-        id: `${wire}/${name}`, upstream: name, name, description: '', created: '2026-01-01', contextLength: 100_000, outputLimit: 5000, input: ['text'], output: ['text'],
+        id: `${wire}/${name}`, upstream: name, name, description: '', created: '2026-01-01', contextLength: 100_000, outputLimit: 5000, input: ['text', 'audio'], output: ['text', 'audio'],
         ...(wire === 'images' ? painting : {}),
         price: { ...price, tiers: price.tiers ? [...price.tiers] : [] },
       })));
       host.hooks.dispatch.tapPromise(provider.name, async (request, { attempt, id }) => {
         if (attempt.target.provider !== provider) return undefined;
         attempt.sent = true;
-        const figures = drawFigures(wire, draw);
+        const figures = asAsked(drawFigures(wire, draw), String(request.body));
         record.set(id, figures);
         const stream = String(request.body).includes('"stream":true');
         return { status: 200, headers: { 'content-type': stream ? 'text/event-stream' : 'application/json' }, body: once(replies[wire]?.(figures, stream) ?? '') };
@@ -201,11 +207,19 @@ function vendor(wire: string, record: Map<string, Figures>, draw: (most: number)
   })();
 }
 
+const version = { 'anthropic-version': '2023-06-01' };
+const marked = [{ type: 'text', text: 'Is it so?', cache_control: { type: 'ephemeral' } }];
+
+function searching(model: string): object {
+  return shapes[model.replace(/^.*\//, '')]?.webSearch === undefined ? {} : { tools: [{ type: 'web_search_20250305', name: 'web_search' }] };
+}
+
 /** A call of each family: where it goes, and what it sends. */
 const families: readonly ((model: string, stream: boolean) => readonly [path: string, body: object, headers?: Record<string, string>])[] = [
   (model, stream) => ['/v1/chat/completions', { model, stream, max_tokens: 2000, messages: [{ role: 'user', content: 'Is it so?' }] }],
   (model, stream) => ['/v1/responses', { model, stream, max_output_tokens: 2000, input: 'Is it so?' }],
-  (model, stream) => ['/alpha/v1/messages', { model, stream, max_tokens: 2000, messages: [{ role: 'user', content: 'Is it so?' }] }, { 'anthropic-version': '2023-06-01' }],
+  (model, stream) => ['/alpha/v1/messages', { model, stream, max_tokens: 2000, messages: [{ role: 'user', content: 'Is it so?' }] }, version],
+  (model, stream) => ['/alpha/v1/messages', { model, stream, max_tokens: 2000, messages: [{ role: 'user', content: marked }], ...searching(model) }, version],
   (model, stream) => [`/beta/v1beta/models/${model}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`, { contents: [{ role: 'user', parts: [{ text: 'Is it so?' }] }], generationConfig: { maxOutputTokens: 2000 } }],
 ];
 

@@ -34,7 +34,7 @@ export type MarkEncoder = (mark: Mark | undefined, path: string) => Fields | und
 
 /** Encodes the marks of one request: the last four, which reach furthest, where it has more. */
 export function markEncoder(request: CanonicalRequest, lose: Lose): MarkEncoder {
-  const paths = markedPaths(request);
+  const paths = marksOf(request).map(({ path }) => path);
   const tooMany = new Set(paths.slice(0, Math.max(0, paths.length - mostMarks)));
   return (mark, path) => {
     if (!mark) return undefined;
@@ -47,14 +47,29 @@ export function markEncoder(request: CanonicalRequest, lose: Lose): MarkEncoder 
   };
 }
 
-function markedPaths({ tools = [], turns }: CanonicalRequest): string[] {
-  const paths = tools.flatMap((tool, index) => (tool.cache ? [`tools[${index}]`] : []));
+interface PlacedMark {
+  readonly path: string;
+  readonly mark: Mark;
+}
+
+function marksOf({ tools = [], turns }: CanonicalRequest): PlacedMark[] {
+  const marks: PlacedMark[] = [];
+  const add = (path: string, mark: Mark | undefined): void => {
+    if (mark) marks.push({ path, mark });
+  };
+  for (const [index, tool] of tools.entries()) add(`tools[${index}]`, tool.cache);
   for (const [index, { blocks }] of turns.entries()) {
     for (const [position, block] of blocks.entries()) {
       const path = `turns[${index}].blocks[${position}]`;
-      if (block.type === 'tool-result') for (const [place, part] of block.content.entries()) if (part.cache) paths.push(`${path}.content[${place}]`);
-      if (block.cache) paths.push(path);
+      if (block.type === 'tool-result') for (const [place, part] of block.content.entries()) add(`${path}.content[${place}]`, part.cache);
+      add(path, block.cache);
     }
   }
-  return paths;
+  return marks;
+}
+
+/** For how long a request asks to cache: for an hour where all its marks say so. */
+export function askedLifetime(request: CanonicalRequest): '5m' | '1h' {
+  const marks = marksOf(request);
+  return marks.length > 0 && marks.every(({ mark }) => mark.ttl === '1h') ? '1h' : '5m';
 }

@@ -2,13 +2,14 @@
  * A vendor's reply to canonical events: event by event, or a whole message, which is taken as the stream that would
  * have made it. It runs on every event of every stream, for metering if for nothing else.
  */
-import { GatewayError, type CanonicalEvent, type ClientCall, type EventDecoder, type Opaque, type WireEvent } from '../../../core/index.ts';
+import { GatewayError, knownCount, type CanonicalEvent, type ClientCall, type EventDecoder, type Opaque, type WireEvent } from '../../../core/index.ts';
 import { servedMode } from '../../shared/modes.ts';
 import { ArgumentPieces } from '../../shared/no-arguments.ts';
 import { parsed } from '../../shared/parsed.ts';
 import { isObject, type Fields } from '../../shared/vendor-bag.ts';
 import { decodeAnnotation } from './annotations.ts';
 import { bag, nativeVendor } from './bag.ts';
+import { askedLifetime } from './cache.ts';
 import { unwrapInput } from '../../shared/custom-tools.ts';
 import { readStreamError } from './errors.ts';
 import { decodeFinish } from './finish.ts';
@@ -31,6 +32,12 @@ interface OpenBlock {
   readonly opaque: Opaque[];
 }
 
+/** For how long a call asks to cache what it wrote; undefined where the vendor reports no writes. */
+function lifetimeOf(call: ClientCall, { cache_creation_input_tokens: written }: Fields): '5m' | '1h' | undefined {
+  if (!knownCount(written)) return undefined;
+  return call instanceof MessagesCall ? call.lifetime : askedLifetime(call.decode());
+}
+
 const callFields = new Set(['type', 'id', 'name', 'input']);
 
 function text(value: unknown): string {
@@ -44,6 +51,7 @@ export class ReplyDecoder implements EventDecoder {
   #blocks = 0;
   #calls = 0;
   #usage: Fields = {};
+  #lifetime: '5m' | '1h' | undefined;
   #reply = '';
   /** A message whose start already has its end: Anthropic answers the result of a programmatic tool call like this. */
   #stopped: Fields | undefined;
@@ -142,7 +150,8 @@ export class ReplyDecoder implements EventDecoder {
 
   #count(usage: Fields): void {
     this.#usage = mergeUsage(this.#usage, usage);
-    const counted = decodeUsage(this.#usage);
+    this.#lifetime ??= lifetimeOf(this.#call, usage);
+    const counted = decodeUsage(this.#usage, this.#lifetime);
     const { speed, inference_geo } = this.#usage;
     if (counted) this.#events.push({ type: 'usage', usage: { ...counted, ...servedMode({ speed, inference_geo }, this.#call) } });
   }

@@ -53,6 +53,13 @@ export class MessagesCall implements ClientCall {
     this.#text = text;
   }
 
+  /** For how long the call asks its vendor to cache: for an hour where all its marks say so. */
+  get lifetime(): '5m' | '1h' {
+    const marks = this.#text.match(/"cache_control"\s*:\s*\{/g)?.length ?? 0;
+    const hours = this.#text.match(/"ttl"\s*:\s*"1h"/g)?.length ?? 0;
+    return marks > 0 && hours >= marks ? '1h' : '5m';
+  }
+
   decode(): CanonicalRequest {
     this.#request ??= decodeRequest(this.#wire, this.#text);
     return this.#request;

@@ -10,44 +10,77 @@ function inside(wire: Fields, name: string): Fields {
   return isObject(value) ? value : {};
 }
 
+type Lifetime = '5m' | '1h';
+
+/** How much was written to the cache for each lifetime. */
+type Split = Readonly<Record<Lifetime, number>>;
+
 /**
- * A later report laid over an earlier one. The end of a stream tells cache writes as one figure and not by their time
- * to live: the split from the stream's beginning holds for as much of it.
+ * A later report laid over an earlier one. The end of a stream reports cache writes as one figure and not by their
+ * lifetime: the split from the stream's beginning is kept.
  */
 export function mergeUsage(earlier: Fields, later: Fields): Fields {
   const told = Object.fromEntries(Object.entries(later).filter(([, value]) => value !== null));
-  const merged = { ...earlier, ...told };
-  if ('cache_creation' in told || !isObject(earlier['cache_creation'])) return merged;
-  return splitSum(earlier) <= (knownCount(merged['cache_creation_input_tokens']) ?? Infinity) ? merged : { ...merged, cache_creation: null };
+  return { ...earlier, ...told };
 }
 
-function splitSum(wire: Fields): number {
-  const split = inside(wire, 'cache_creation');
-  return (knownCount(split['ephemeral_5m_input_tokens']) ?? 0) + (knownCount(split['ephemeral_1h_input_tokens']) ?? 0);
+function splitOf({ cache_creation: split }: Fields): Split | undefined {
+  if (!isObject(split)) return undefined;
+  const [short, long] = [knownCount(split['ephemeral_5m_input_tokens']), knownCount(split['ephemeral_1h_input_tokens'])];
+  return short === undefined && long === undefined ? undefined : { '5m': short ?? 0, '1h': long ?? 0 };
+}
+
+/** The split of a turn with tools that Anthropic runs: it reports the writes of each round. Undefined where they are not all there is. */
+function splitByRounds({ iterations }: Fields, written: number): Split | undefined {
+  const sum = { '5m': 0, '1h': 0 };
+  for (const round of listOf(iterations)) {
+    const split = round['type'] === 'compaction' ? undefined : splitOf(round);
+    sum['5m'] += split?.['5m'] ?? 0;
+    sum['1h'] += split?.['1h'] ?? 0;
+  }
+  return sum['5m'] + sum['1h'] === written ? sum : undefined;
+}
+
+/**
+ * Which of the writes were for how long. A split that does not add up to them is of the first round alone. Later rounds
+ * write behind the last mark of the request, and marks for an hour come first: where there is a mark for five minutes,
+ * the rest is for five minutes.
+ */
+function writesOf(wire: Fields, asked: Lifetime): Partial<Split> {
+  const written = knownCount(wire['cache_creation_input_tokens']);
+  const first = splitOf(wire);
+  if (written === undefined) return first ?? {};
+  const rounds = splitByRounds(wire, written);
+  if (rounds) return { '5m': rounds['5m'], ...(first || rounds['1h'] > 0 ? { '1h': rounds['1h'] } : {}) };
+  if (!first) return asked === '1h' ? { '5m': 0, '1h': written } : { '5m': written };
+  const rest = written - first['5m'] - first['1h'];
+  if (rest === 0) return first;
+  const lifetime = first['5m'] > 0 ? '5m' : first['1h'] > 0 ? '1h' : asked;
+  if (rest < 0) return lifetime === '1h' ? { '5m': 0, '1h': written } : { '5m': written };
+  return { ...first, [lifetime]: first[lifetime] + rest };
+}
+
+function listOf(value: unknown): Fields[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
 /** A conversation that was summed up on the way was read once more for it: that is billed, and stands beside the sums, not in them. */
 function summariesIn({ iterations }: Fields): Fields[] {
-  const all: unknown[] = Array.isArray(iterations) ? iterations : [];
-  return all.filter(isObject).filter(({ type }) => type === 'compaction');
+  return listOf(iterations).filter(({ type }) => type === 'compaction');
 }
 
-/** Undefined where nothing in it is a count. */
-export function decodeUsage(wire: Fields): Usage | undefined {
+/** Undefined where nothing in it is a count. `asked` is for how long the request asks to cache. */
+export function decodeUsage(wire: Fields, asked: Lifetime = '5m'): Usage | undefined {
   const counts: Record<string, number> = {};
   for (const part of [wire, ...summariesIn(wire)]) {
-    for (const [name, count] of Object.entries(countsOf(part))) if (count !== undefined) counts[name] = (counts[name] ?? 0) + count;
+    for (const [name, count] of Object.entries(countsOf(part, asked))) if (count !== undefined) counts[name] = (counts[name] ?? 0) + count;
   }
   return Object.keys(counts).length > 0 ? counts : undefined;
 }
 
-function countsOf(wire: Fields): Readonly<Record<string, number | undefined>> {
-  const split = inside(wire, 'cache_creation');
-  const written = knownCount(wire['cache_creation_input_tokens']);
-  const isSplit = Object.keys(split).length > 0 && splitSum(wire) <= (written ?? Infinity);
+function countsOf(wire: Fields, asked: Lifetime): Readonly<Record<string, number | undefined>> {
+  const { '5m': cacheWrite5m, '1h': cacheWrite1h } = writesOf(wire, asked);
   const cacheRead = knownCount(wire['cache_read_input_tokens']);
-  const cacheWrite1h = isSplit ? knownCount(split['ephemeral_1h_input_tokens']) : undefined;
-  const cacheWrite5m = written === undefined ? knownCount(split['ephemeral_5m_input_tokens']) : written - (cacheWrite1h ?? 0);
   const rest = knownCount(wire['input_tokens']);
   return {
     input: rest === undefined ? undefined : rest + (cacheRead ?? 0) + (cacheWrite5m ?? 0) + (cacheWrite1h ?? 0),
