@@ -42,8 +42,11 @@ const capabilitiesSchema = z.strictObject({
   callIds: z.enum(['any', 'nine']).default('any'),
   /** Fields that its wire of chat-completions calls by another name, and those it refuses (null): a seed is Mistral's `random_seed`, and it knows no `user`. */
   chatFields: z.record(z.string(), z.string().nullable()).default({}),
-  /** Whether its wire of chat-completions refuses what a user says right behind results of tools: Mistral's wants an answer between them. */
-  answersResults: z.boolean().default(false),
+  /**
+   * Whether its wire of chat-completions takes Mistral's short forms: an address or data in place of the object that holds
+   * it, a tool without its type, content without parts, and "any" for a tool that has to be called.
+   */
+  shortForms: z.boolean().default(false),
   /**
    * Whether its wire of chat-completions has DeepSeek's thinking mode: a field of its own switches it off, and a call is
    * refused that does not bring back what the model thought before it called tools.

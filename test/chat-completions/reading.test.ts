@@ -29,23 +29,21 @@ const wrong: [fields: Record<string, unknown>, param: string, told: RegExp][] = 
   [{ messages: null }, 'messages', /is null: send an array/],
   [{ messages: [] }, 'messages', /is an empty array: send an array of 1 or more/],
   [{ messages: ['hi'] }, 'messages[0]', /is "hi": send an object/],
-  [message({ role: 'bot', content: 'x' }), 'messages[0].role', /is "bot": send one of "system", "developer", "user", "assistant", "tool", "function"/],
   [message({ content: 'x' }), 'messages[0].role', /is missing/],
+  [message({ role: 7, content: 'x' }), 'messages[0].role', /is 7/],
+  [said([{ type: 'image_url', image_url: 5 }]), 'messages[0].content[0].image_url', /is 5: send an object with the "url" of an image/],
+  [said([{ type: 5 }]), 'messages[0].content[0].type', /is 5/],
+  [{ stop: Array.from({ length: 1001 }, () => 'a') }, 'stop', /send a string, or an array of at most 1000 strings/],
+  [{ tool_choice: 'any' }, 'tool_choice', /is "any" without any tools/],
+  [{ tools: [{ type: 5 }] }, 'tools[0].type', /is 5/],
   [said(undefined), 'messages[0].content', /is missing: send a string, or an array of content parts/],
   [said(null), 'messages[0].content', /is null: send a string, or/],
   [said(5), 'messages[0].content', /is 5: send a string, or/],
-  [said([]), 'messages[0].content', /is an empty array/],
   [said(['x']), 'messages[0].content[0]', /is "x": send an object/],
-  [said([{ type: 'text', text: 'a' }, { type: 'video', video: {} }]), 'messages[0].content[1].type', /is "video": send one of "text", "image_url", "input_audio", "file"/],
   [said([{ type: 'text' }]), 'messages[0].content[0].text', /is missing: send a string/],
-  [said([{ type: 'image_url', image_url: 'https://x' }]), 'messages[0].content[0].image_url', /is "https:\/\/x": send an object/],
   [said([{ type: 'image_url', image_url: {} }]), 'messages[0].content[0].image_url.url', /is missing/],
-  [said([{ type: 'image_url', image_url: { url: 'x', detail: 'sharp' } }]), 'messages[0].content[0].image_url.detail', /is "sharp": send one of "auto", "low", "high"/],
-  [said([{ type: 'input_audio', input_audio: { data: 'AA', format: 'ogg' } }]), 'messages[0].content[0].input_audio.format', /is "ogg": send one of "wav", "mp3"/],
   [said([{ type: 'input_audio', input_audio: { format: 'wav' } }]), 'messages[0].content[0].input_audio.data', /is missing/],
   [said([{ type: 'file', file: { filename: 'a.pdf' } }]), 'messages[0].content[0].file', /holds no file: send its content as "file_data"/],
-  [said([{ type: 'refusal', refusal: 'no' }]), 'messages[0].content[0].type', /is "refusal"/],
-  [message({ role: 'system', content: [{ type: 'image_url', image_url: { url: 'x' } }] }), 'messages[0].content[0].type', /is "image_url": send "text"/],
   [message({ role: 'assistant' }), 'messages[0].content', /is missing/],
   [message({ role: 'assistant', content: null }), 'messages[0].content', /only beside tool calls it may be null/],
   [message({ role: 'assistant', content: null, tool_calls: [] }), 'messages[0].content', /is missing: .* only beside tool calls it may be null/],
@@ -53,7 +51,6 @@ const wrong: [fields: Record<string, unknown>, param: string, told: RegExp][] = 
   [message({ role: 'function', content: 'x' }), 'messages[0].name', /is missing/],
   [message({ role: 'user', content: 'x', name: 3 }), 'messages[0].name', /is 3: send a string/],
   [call({ type: 'function', function: { name: 'f', arguments: '' } }), 'messages[0].tool_calls[0].id', /is missing/],
-  [call({ id: 'c', type: 'tool' }), 'messages[0].tool_calls[0].type', /is "tool": send one of "function", "custom"/],
   [call({ id: 'c', type: 'function', function: { name: 'f', arguments: { a: 1 } } }), 'messages[0].tool_calls[0].function.arguments', /is an object: send a string holding JSON/],
   [call({ id: 'c', type: 'custom', custom: { name: 'f' } }), 'messages[0].tool_calls[0].custom.input', /is missing/],
   [{ temperature: 2.01 }, 'temperature', /is 2.01: send a number from 0 to 2/],
@@ -69,7 +66,6 @@ const wrong: [fields: Record<string, unknown>, param: string, told: RegExp][] = 
   [{ max_tokens: 10.5 }, 'max_tokens', /is 10.5/],
   [{ max_completion_tokens: -1 }, 'max_completion_tokens', /is -1/],
   [{ max_completion_tokens: '9' }, 'max_completion_tokens', /is "9"/],
-  [{ stop: ['a', 'b', 'c', 'd', 'e'] }, 'stop', /send a string, or an array of at most 4 strings/],
   [{ stop: 5 }, 'stop', /is 5: send a string, or an array/],
   [{ stop: [5] }, 'stop[0]', /is 5: send a string/],
   [{ stream: 'true' }, 'stream', /is "true": send true or false/],
@@ -77,12 +73,10 @@ const wrong: [fields: Record<string, unknown>, param: string, told: RegExp][] = 
   [{ stream: true, stream_options: true }, 'stream_options', /is true: send an object/],
   [{ stream: true, stream_options: { include_usage: 'yes' } }, 'stream_options.include_usage', /is "yes": send true or false/],
   [{ tools: {} }, 'tools', /is an object: send an array/],
-  [{ tools: [{ type: 'tool' }] }, 'tools[0].type', /is "tool": send one of "function", "custom"/],
   [{ tools: [{ type: 'function' }] }, 'tools[0].function', /is missing/],
   [{ tools: [{ type: 'function', function: { name: '' } }] }, 'tools[0].function.name', /is "": send a string of 1 or more characters/],
   [{ tools: [{ type: 'function', function: { name: 'f', parameters: 'none' } }] }, 'tools[0].function.parameters', /is "none": send an object/],
   [{ tools: [{ type: 'custom', custom: {} }] }, 'tools[0].custom.name', /is missing/],
-  [{ tools, tool_choice: 'any' }, 'tool_choice', /is "any": send "none", "auto", "required"/],
   [{ tools, tool_choice: { type: 'function', function: { name: 'g' } } }, 'tool_choice', /names "g", which is not in "tools"/],
   [{ tools, tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [{ type: 'function', function: { name: 'h' } }] } } }, 'tool_choice', /names "h"/],
   [{ tools, tool_choice: { type: 'function' } }, 'tool_choice.function', /is missing/],
@@ -91,7 +85,6 @@ const wrong: [fields: Record<string, unknown>, param: string, told: RegExp][] = 
   [{ functions: [{}] }, 'functions[0].name', /is missing/],
   [{ functions: [{ name: 'f' }], function_call: { name: 'g' } }, 'function_call', /names "g", which is not in "functions"/],
   [{ response_format: 'json' }, 'response_format', /is "json": send an object/],
-  [{ response_format: { type: 'xml' } }, 'response_format.type', /is "xml": send one of "text", "json_object", "json_schema"/],
   [{ response_format: { type: 'json_schema' } }, 'response_format.json_schema', /is missing/],
   [{ response_format: { type: 'json_schema', json_schema: { schema: {} } } }, 'response_format.json_schema.name', /is missing/],
   [{ logprobs: 1 }, 'logprobs', /is 1: send true or false/],
@@ -103,8 +96,6 @@ const wrong: [fields: Record<string, unknown>, param: string, told: RegExp][] = 
   [{ metadata: Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`k${index}`, 'v'])) }, 'metadata', /at most 16 pairs/],
   [{ user: 5 }, 'user', /is 5: send a string/],
   [{ reasoning_effort: 3 }, 'reasoning_effort', /is 3: send a string/],
-  [{ verbosity: 'loud' }, 'verbosity', /is "loud": send one of "low", "medium", "high"/],
-  [{ modalities: ['smell'] }, 'modalities[0]', /is "smell": send one of "text", "audio", "image"/],
   [{ audio: { format: 'mp3' } }, 'audio.voice', /is missing: send the name of a voice/],
   [{ store: 'yes' }, 'store', /is "yes": send true or false/],
   [{ provider: 'openai' }, 'provider', /is "openai": send an object/],
@@ -156,8 +147,8 @@ describe('a wrong field is refused by its name', () => {
   });
 
   it('a long value is not thrown back whole', () => {
-    expect(refusal(() => callWith({ verbosity: 'x'.repeat(100_000) })).message).toMatch(/is "x+…":/);
-    expect(refusal(() => callWith({ verbosity: 'x'.repeat(100_000) })).message.length).toBeLessThan(200);
+    expect(refusal(() => callWith({ temperature: 'x'.repeat(100_000) })).message).toMatch(/is "x+…":/);
+    expect(refusal(() => callWith({ temperature: 'x'.repeat(100_000) })).message.length).toBeLessThan(200);
   });
 
   it('a number too large to be one is not told as null, which it might be', () => {

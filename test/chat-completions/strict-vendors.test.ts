@@ -5,6 +5,7 @@ import { bearer } from '../../plugins/auth/bearer.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import { chatCompletions, protocol } from '../../plugins/protocols/chat-completions/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
+import { deepseek } from '../../plugins/providers/deepseek.ts';
 import { groq } from '../../plugins/providers/groq.ts';
 import { mistral } from '../../plugins/providers/mistral.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
@@ -13,7 +14,7 @@ import { isObject } from '../support/json.ts';
 import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
 import { callWith } from './bodies.ts';
 
-const host = hostWith([mistral({ apiKey: 'k' }), groq({ apiKey: 'k' })]);
+const host = hostWith([mistral({ apiKey: 'k' }), groq({ apiKey: 'k' }), deepseek({ apiKey: 'k' })]);
 
 function modelOf(id: string): Model {
   const [offer] = host.catalog.find(id);
@@ -23,6 +24,7 @@ function modelOf(id: string): Model {
 
 const small = modelOf('mistral/mistral-small-2603');
 const llama = modelOf('groq/llama-3.1-8b-instant');
+const flash = modelOf('deepseek/deepseek-v4-flash');
 
 function encode(request: Partial<CanonicalRequest>, model = small): { body: Record<string, unknown>; lost: string[] } {
   const { body, losses } = protocol.upstream.encodeRequest({ model: 'a/b', stream: false, turns: [{ role: 'user', blocks: [{ type: 'text', text: 'Ahoy' }] }], ...request }, model, undefined);
@@ -53,7 +55,7 @@ describe('a request of another protocol', () => {
     expect(JSON.stringify(body)).not.toMatch(/ann|logprobs/);
   });
 
-  it('has an answer where its user speaks right behind results, and nowhere else', () => {
+  it('says what its user says right behind results, with no answer made up between them', () => {
     const turns: CanonicalRequest['turns'] = [
       { role: 'assistant', blocks: [{ type: 'tool-call', id: 'abcdefghi', name: 'look', arguments: '{}' }] },
       { role: 'user', blocks: [{ type: 'tool-result', callId: 'abcdefghi', content: [{ type: 'text', text: 'Fog.' }] }, { type: 'text', text: 'Go on.' }] },
@@ -63,7 +65,7 @@ describe('a request of another protocol', () => {
       const all = encode({ turns }, model).body['messages'];
       return Array.isArray(all) ? all.map(({ role, content }) => `${role}: ${content}`) : [];
     };
-    expect(said(small)).toEqual(['assistant: null', 'tool: Fog.', 'assistant: OK.', 'user: Go on.', 'user: Please.']);
+    expect(said(small)).toEqual(['assistant: null', 'tool: Fog.', 'user: Go on.', 'user: Please.']);
     expect(said(llama)).toEqual(['assistant: null', 'tool: Fog.', 'user: Go on.', 'user: Please.']);
   });
 
@@ -92,6 +94,84 @@ describe('a request of this protocol', () => {
     const call = callWith({ messages: [plain], ...fields });
     expect(call.suits?.(small)).toBe(false);
     expect(encode(call.decode()).body).toEqual({ model: 'mistral-small-2603', messages: [plain], ...expected });
+  });
+
+  const wav = 'UklGRiQAAABXQVZF';
+  const tool = { function: { name: 'look', parameters: { type: 'object' } } };
+  const said = (...content: object[]): Record<string, unknown> => ({ messages: [{ role: 'user', content }] });
+
+  it.each<[fields: Record<string, unknown>, writtenOut: Record<string, unknown> | string]>([
+    [{ tools: [{ type: 'function', ...tool }], tool_choice: 'any' }, { tools: [{ type: 'function', ...tool }], tool_choice: 'required' }],
+    [{ tools: [tool] }, { tools: [{ type: 'function', ...tool }] }],
+    [{ messages: [{ role: 'user', content: [] }] }, { messages: [{ role: 'user', content: '' }] }],
+    [
+      { messages: [plain, { role: 'assistant', content: [], tool_calls: [{ id: 'abcdefghi', function: { name: 'look', arguments: '{}' } }] }, { role: 'tool', tool_call_id: 'abcdefghi', content: [] }] },
+      { messages: [plain, { role: 'assistant', content: null, tool_calls: [{ id: 'abcdefghi', type: 'function', function: { name: 'look', arguments: '{}' } }] }, { role: 'tool', tool_call_id: 'abcdefghi', content: '' }] },
+    ],
+    [said({ type: 'image_url', image_url: 'https://example.com/a.png' }), said({ type: 'image_url', image_url: { url: 'https://example.com/a.png' } })],
+    [said({ type: 'input_audio', input_audio: wav }), said({ type: 'input_audio', input_audio: { data: wav, format: 'wav' } })],
+    [said({ type: 'input_audio', input_audio: 'https://example.com/a.mp3' }), 'messages[0].content[0]'],
+    [said({ type: 'input_audio', input_audio: 'AAAA' }), 'messages[0].content[0]'],
+    [said({ type: 'document_url', document_url: 'https://example.com/a.pdf', document_name: 'a.pdf' }), 'messages[0].content[0]'],
+    [said({ type: 'document_url', document_url: 'data:application/pdf;base64,JVBERi0=', document_name: 'a.pdf' }), said({ type: 'file', file: { file_data: 'data:application/pdf;base64,JVBERi0=', filename: 'a.pdf' } })],
+  ])('goes to Mistral as it is, and to others written out or refused by its field: %j', (fields, writtenOut) => {
+    const call = callWith({ messages: [plain], ...fields });
+    expect([call.suits?.(small), call.suits?.(llama)]).toEqual([true, false]);
+    if (typeof writtenOut === 'string') expect(() => encode(call.decode(), llama)).toThrow(expect.objectContaining({ details: { param: writtenOut } }));
+    else expect(encode(call.decode(), llama)).toEqual({ body: { model: llama.upstream, messages: [plain], ...writtenOut }, lost: [] });
+  });
+
+  it('keeps the short forms where it is written anew for Mistral', () => {
+    const content = [
+      { type: 'image_url', image_url: 'https://example.com/a.png' },
+      { type: 'input_audio', input_audio: wav },
+      { type: 'input_audio', input_audio: 'https://example.com/a.mp3' },
+      { type: 'document_url', document_url: 'https://example.com/a.pdf', document_name: 'a.pdf' },
+    ];
+    const messages = [{ role: 'user', content }, { role: 'assistant', content: 'Hm.' }, { role: 'user', content: [] }];
+    expect(encode(callWith({ messages, user: 'ann' }).decode()).body['messages']).toEqual(messages);
+  });
+
+  it('of OpenRouter shows a film, and is written anew as it was', () => {
+    const films = said({ type: 'video_url', video_url: { url: 'https://example.com/a.mp4' } }, { type: 'video_url', video_url: 'data:video/mp4;base64,AAAA' });
+    const call = callWith(films);
+    expect(call.suits?.(llama)).toBe(true);
+    expect(call.size).toMatchObject({ fetched: true, mediaBytes: 3 });
+    expect(encode(call.decode(), llama).body).toMatchObject(films);
+  });
+
+  it('goes to Mistral as it is where its user speaks right behind results', () => {
+    const calls = [{ id: 'abcdefghi', type: 'function', function: { name: 'look', arguments: '{}' } }];
+    const messages = [plain, { role: 'assistant', content: '', tool_calls: calls }, { role: 'tool', tool_call_id: 'abcdefghi', content: 'Fog.' }, plain];
+    expect(callWith({ messages }).suits?.(small)).toBe(true);
+    expect(encode(callWith({ messages, user: 'ann' }).decode()).body['messages']).toEqual(messages);
+  });
+
+  describe('in which tools were called without thoughts', () => {
+    const calls = [{ id: 'call_1', type: 'function', function: { name: 'look', arguments: '{}' } }];
+    const messages = [plain, { role: 'assistant', content: null, tool_calls: calls }, { role: 'tool', tool_call_id: 'call_1', content: 'Fog.' }];
+
+    it('goes to DeepSeek as it is where thinking is off', () => {
+      const call = callWith({ messages, thinking: { type: 'disabled' } });
+      expect(call.suits?.(flash)).toBe(true);
+      expect(encode(call.decode(), flash)).toMatchObject({ body: { messages, thinking: { type: 'disabled' } }, lost: [] });
+    });
+
+    it('is given blank ones, and its client is told, where DeepSeek is to think', () => {
+      const call = callWith({ messages });
+      expect(call.suits?.(flash)).toBe(false);
+      expect(encode(call.decode(), flash)).toMatchObject({ body: { messages: [plain, { reasoning_content: ' ' }, {}] }, lost: ['turns'] });
+    });
+
+    it('is given none where a client of another protocol wants no thinking', () => {
+      const turns: CanonicalRequest['turns'] = [
+        { role: 'user', blocks: [{ type: 'text', text: 'Ahoy' }] },
+        { role: 'assistant', blocks: [{ type: 'tool-call', id: 'call_1', name: 'look', arguments: '{}' }] },
+        { role: 'tool', blocks: [{ type: 'tool-result', callId: 'call_1', content: [{ type: 'text', text: 'Fog.' }] }] },
+      ];
+      expect(JSON.stringify(encode({ turns, reasoning: { effort: 'none' } }, flash).body)).not.toContain('reasoning_content');
+      expect(encode({ turns }, flash).body).toMatchObject({ messages: [{}, { reasoning_content: ' ' }, {}] });
+    });
   });
 
   it('stays on it otherwise', () => {

@@ -20,6 +20,8 @@ const sayNothing: Readonly<Record<'chat-completions' | 'messages', readonly RegE
     /^reasoning\.(exclude=false|enabled=true)$/,
     /^(tools\[\d+\]\.function|functions\[\d+\])\.parameters(={"type":"object","properties":{}}|\.type="object"|\.properties={})$/,
     /^messages\[\d+\]\.content=""$/,
+    // Whatever names no type is of a function.
+    /^(tools\[\d+\]|messages\[\d+\]\.tool_calls\[\d+\])\.type="function"$/,
     // A result named as its call is.
     /^messages\[3\]\.name="probe"$/,
     // Every schema is kept to on the wires that do not ask.

@@ -24,7 +24,7 @@ const call = { id: 'a', type: 'function', function: { name: 'f', arguments: '{}'
 
 describe('what is almost plain is read field by field', () => {
   it.each([
-    ['messages[1].role', { role: 'clerk', content: 'a' }],
+    ['messages[1].role', { role: 5, content: 'a' }],
     ['messages[1].content', { role: 'user', content: 1 }],
     ['messages[1].name', { role: 'user', content: 'a', name: 5 }],
     ['messages[1].tool_call_id', { role: 'tool', content: 'a', tool_call_id: 5 }],
@@ -33,7 +33,7 @@ describe('what is almost plain is read field by field', () => {
     ['messages[1].content', { role: 'assistant', content: 5, tool_calls: [call] }],
     ['messages[1].content', { role: 'assistant', content: null, tool_calls: [] }],
     ['messages[1].tool_calls[0].id', { role: 'assistant', content: null, tool_calls: [{ ...call, id: 1 }] }],
-    ['messages[1].tool_calls[1].type', { role: 'assistant', content: null, tool_calls: [call, { ...call, type: 'other' }] }],
+    ['messages[1].tool_calls[1].type', { role: 'assistant', content: null, tool_calls: [call, { ...call, type: 5 }] }],
     ['messages[1].tool_calls[0].function', { id: 'a', role: 'assistant', content: null, tool_calls: [{ ...call, function: 'f' }] }],
     ['messages[1].tool_calls[0].function.name', { role: 'assistant', content: 'a', tool_calls: [{ ...call, function: { name: 1, arguments: '' } }] }],
     ['messages[1].tool_calls[0].function.arguments', { role: 'assistant', content: 'a', tool_calls: [{ ...call, function: { name: 'f', arguments: {} } }] }],
@@ -45,7 +45,7 @@ describe('what is almost plain is read field by field', () => {
 
   it.each([
     ['text', { type: 'text', text: 1 }],
-    ['cache_control.type', { type: 'text', text: 'a', cache_control: { type: 'b' } }],
+    ['cache_control.type', { type: 'text', text: 'a', cache_control: { type: 5 } }],
     ['id', { type: 'tool_use', id: '', name: 'a', input: {} }],
     ['name', { type: 'tool_use', id: 'a', name: '', input: {} }],
     ['input', { type: 'tool_use', id: 'a', name: 'b', input: [] }],
@@ -54,7 +54,7 @@ describe('what is almost plain is read field by field', () => {
     ['content', { type: 'tool_result', tool_use_id: 'a', content: 1 }],
     ['is_error', { type: 'tool_result', tool_use_id: 'a', content: 'b', is_error: 'no' }],
     ['content[0].text', { type: 'tool_result', tool_use_id: 'a', content: [{ type: 'text', text: 1 }] }],
-    ['content[1].cache_control.type', { type: 'tool_result', tool_use_id: 'a', content: [{ type: 'text', text: 'b' }, { type: 'text', text: 'c', cache_control: { type: 'd' } }] }],
+    ['content[1].cache_control.type', { type: 'tool_result', tool_use_id: 'a', content: [{ type: 'text', text: 'b' }, { type: 'text', text: 'c', cache_control: { type: 5 } }] }],
   ])('as a block of messages: %s', (field, block) => {
     const body = { model: 'a/b', max_tokens: 5, messages: [{ role: 'user', content: [block] }] };
     const read = (): unknown => readMessages(body, JSON.stringify(body), { operation: 'generate' }, { 'anthropic-version': '2023-06-01' });
@@ -62,7 +62,7 @@ describe('what is almost plain is read field by field', () => {
   });
 
   it.each([
-    ['messages[1].role', { role: 'clerk', content: [{ type: 'text', text: 'a' }] }],
+    ['messages[1].role', { role: 5, content: [{ type: 'text', text: 'a' }] }],
     ['messages[1].content', { role: 'user', content: 5 }],
     ['messages[1].content', { role: 'user' }],
     ['messages[1].content[1].text', { role: 'user', content: [{ type: 'text', text: 'a' }, { type: 'text' }] }],

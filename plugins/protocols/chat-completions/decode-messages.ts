@@ -2,24 +2,31 @@
 import type { Block, Opaque, Turn } from '../../../core/index.ts';
 import { documentType, isUrl } from '../../shared/data-url.ts';
 import { unseal } from '../../shared/envelope.ts';
+import { markUnknown } from '../../shared/open-values.ts';
 import { isObject, leftover, nested, type Fields, type Sides } from '../../shared/vendor-bag.ts';
-import { bag } from './bag.ts';
+import { bag, protocolName } from './bag.ts';
 import { readForeignMarks } from './foreign-marks.ts';
-import { audioType, readUrl, type MediaBlock } from './media.ts';
+import { audioType, readUrl, shortForm, soundTypeOf, type MediaBlock } from './media.ts';
 import { readReasoning, thinkingForm } from './reasoning.ts';
-import type { WireAssistantMessage, WireContent, WireMessage, WirePart, WireToolCall } from './wire.ts';
+import { isKnownCall, isKnownMessage, isKnownPart } from './wire.ts';
+import type { WireAnyMessage, WireAssistantMessage, WireContent, WireMessage, WirePart, WireToolCall } from './wire.ts';
 
 const cacheTimes = ['5m', '30m', '1h'] as const;
+/** How a message is kept whole whose role is not known here. */
+export const wholeMessage = 'message';
+/** How a call is kept that is of a kind not known here. */
+export const wholeCall = 'call';
 /** The vendor whose file ids this wire speaks of. */
 export const fileVendor = 'openai';
 
-export function decodeMessages(messages: readonly WireMessage[]): Turn[] {
+export function decodeMessages(messages: readonly WireAnyMessage[]): Turn[] {
   /** Ids made up for calls of the former kind, which have none; by the function's name, the latest. */
   const formerCalls = new Map<string, string>();
   /** What the calls are named, by their ids. */
   const called = new Map<string, string>();
   return messages.map((message, index) => {
-    for (const call of (message.role === 'assistant' && message.tool_calls) || []) called.set(call.id, call.type === 'function' ? call.function.name : call.custom.name);
+    if (!isKnownMessage(message)) return decodeStrange(message, `messages[${index}]`);
+    for (const call of (message.role === 'assistant' && message.tool_calls) || []) if (isKnownCall(call)) called.set(call.id, nameOf(call));
     if (message.role === 'assistant' && message.function_call) formerCalls.set(message.function_call.name, `call_${index}`);
     const turn = { ...decodeMessage(message, index, formerCalls, called), at: `messages[${index}]` };
     readForeignMarks(turn);
@@ -27,8 +34,22 @@ export function decodeMessages(messages: readonly WireMessage[]): Turn[] {
   });
 }
 
+function nameOf(call: WireToolCall): string {
+  return call.type === 'custom' ? call.custom.name : call.function.name;
+}
+
+/** A thing that only some vendors of this wire know. What a user says is worthless to others without it. */
+function foreign(value: Fields, at: string, spoken: boolean): Block {
+  return { type: 'foreign', protocol: protocolName, value, at, ...(spoken ? markUnknown(protocolName) : {}) };
+}
+
+function decodeStrange(message: Fields, at: string): Turn {
+  return { role: 'user', blocks: [foreign(message, `${at}.role`, true)], at, ...bag.keep({}, [wholeMessage]) };
+}
+
 const contentFields = new Set(['role', 'content', 'name']);
-const toolFields = new Set([...contentFields, 'tool_call_id']);
+const toolFieldsRead = new Set(['role', 'name', 'tool_call_id']);
+const toolFields = new Set([...toolFieldsRead, 'content']);
 
 function decodeMessage(message: WireMessage, index: number, formerCalls: ReadonlyMap<string, string>, called: ReadonlyMap<string, string>): Turn {
   const at = `messages[${index}]`;
@@ -39,14 +60,16 @@ function decodeMessage(message: WireMessage, index: number, formerCalls: Readonl
     const result: Block = { type: 'tool-result', callId, name, content: content === null ? [] : [{ type: 'text', text: content }], at };
     return { role: 'tool', blocks: [result], ...bag.keep(leftover(message, contentFields), ['function']) };
   }
-  const content = decodeContent(message.content, `${at}.content`);
+  const content = decodeContent(message.content, `${at}.content`, true);
   const name = message.name ?? undefined;
   if (message.role === 'tool') {
     const parts = content.filter((block) => block.type === 'text' || block.type === 'media');
+    // Where there are others, the whole is kept for those who know them.
+    const known = parts.length < content.length ? toolFieldsRead : toolFields;
     // Some clients say again what the call was named: no name of a participant, which other wires would have to lose.
     const again = name !== undefined && name === called.get(message.tool_call_id);
     const result: Block = { type: 'tool-result', callId: message.tool_call_id, ...(again ? { name } : {}), content: parts, at };
-    return { role: 'tool', blocks: [result], ...(again ? {} : { name }), ...bag.keep(leftover(message, toolFields), formOf(message.content)) };
+    return { role: 'tool', blocks: [result], ...(again ? {} : { name }), ...bag.keep(leftover(message, known), formOf(message.content)) };
   }
   return { role: message.role, blocks: content, name, ...bag.keep(leftover(message, contentFields), formOf(message.content)) };
 }
@@ -58,12 +81,16 @@ export const madePicture = 'made';
 function decodeAssistant(message: WireAssistantMessage, index: number): Turn {
   const at = `messages[${index}]`;
   const reasoning = readReasoning(message, at);
-  const blocks: Block[] = [...reasoning.blocks, ...decodeContent(message.content ?? [], `${at}.content`)];
+  const blocks: Block[] = [...reasoning.blocks, ...decodeContent(message.content ?? [], `${at}.content`, false)];
   const sealed = blocks.findLast((block) => block.type === 'text');
   if (sealed && reasoning.text?.length) sealed.opaque = [...reasoning.text];
   for (const [position, image] of message.images?.entries() ?? []) blocks.push({ ...decodeMade(image), at: `${at}.images[${position}]` });
   if (typeof message.refusal === 'string') blocks.push({ type: 'refusal', text: message.refusal, at: `${at}.refusal`, ...bag.keep({}, ['field']) });
-  for (const [position, call] of message.tool_calls?.entries() ?? []) blocks.push({ ...decodeCall(call), at: `${at}.tool_calls[${position}]` });
+  for (const [position, call] of message.tool_calls?.entries() ?? []) {
+    const place = `${at}.tool_calls[${position}]`;
+    if (isKnownCall(call)) blocks.push({ ...decodeCall(call), at: place });
+    else blocks.push({ ...foreign(call, place, false), ...bag.keep({}, [...bag.form(markUnknown(protocolName)), wholeCall]) });
+  }
   if (message.function_call) {
     const { name, arguments: text } = message.function_call;
     const rest = leftover(message.function_call, new Set(['name', 'arguments']));
@@ -78,9 +105,13 @@ function formOf(content: WireContent | null | undefined): string[] {
   return Array.isArray(content) ? ['parts'] : [];
 }
 
-function decodeContent(content: WireContent, at: string): Block[] {
+/** `spoken`: whether it is content of somebody else than the model. */
+function decodeContent(content: WireContent, at: string, spoken: boolean): Block[] {
   if (typeof content === 'string') return [{ type: 'text', text: content, at }];
-  return content.map((part, index) => ({ ...decodePart(part), at: `${at}[${index}]` }));
+  return content.map((part, index) => {
+    const place = `${at}[${index}]`;
+    return isKnownPart(part) ? { ...decodePart(part), at: place } : foreign(part, place, spoken);
+  });
 }
 
 const textFields = new Set(['type', 'text', 'prompt_cache_breakpoint']);
@@ -102,16 +133,18 @@ type MediaPart = Exclude<WirePart, { type: 'text' | 'refusal' | 'thinking' }>;
 
 /** What a media part leaves over, outside and inside the object that bears its type's name. */
 function keepMedia(part: MediaPart, name: string, inner: object, known: readonly string[], form: readonly string[]): Sides {
-  const outside = leftover(part, new Set(['type', 'prompt_cache_breakpoint', name]));
+  const outside = leftover(part, new Set(['type', 'prompt_cache_breakpoint', name, ...(name === 'document_url' ? ['document_name'] : [])]));
   return bag.keep({ ...outside, ...cacheLeft(part), ...nested(name, leftover(inner, new Set(known))) }, form);
 }
 
 type ImagePart = Extract<WirePart, { type: 'image_url' }>;
 
 function decodeImage(part: ImagePart, words: readonly string[] = []): MediaBlock {
-  const { url, detail } = part.image_url;
+  const { image_url: image } = part;
+  const { url, detail } = typeof image === 'string' ? { url: image, detail: undefined } : image;
   const { source, mediaType, form } = readUrl(url);
-  const sides = keepMedia(part, 'image_url', part.image_url, ['url', 'detail'], [...form, ...words]);
+  const inner = typeof image === 'string' ? {} : image;
+  const sides = keepMedia(part, 'image_url', inner, ['url', 'detail'], [...form, ...words, ...(typeof image === 'string' ? [shortForm] : [])]);
   return { type: 'media', kind: 'image', source, mediaType, detail: detail ?? undefined, ...sides };
 }
 
@@ -121,12 +154,35 @@ function decodeMade({ extra_content: extra, ...part }: ImagePart): MediaBlock {
   return { ...decodeImage(part, [madePicture]), ...(opaque.length > 0 ? { opaque } : {}) };
 }
 
+/** A sound without its format: bare data, or an address. */
+function decodeBareSound(part: MediaPart, sound: string): MediaBlock {
+  const bare = { source: { type: 'base64' as const, data: sound }, mediaType: soundTypeOf(sound), form: ['bare'] };
+  const { source, mediaType, form } = isUrl(sound) ? readUrl(sound) : bare;
+  return { type: 'media', kind: 'audio', source, mediaType, ...keepMedia(part, 'input_audio', {}, [], [...form, shortForm]) };
+}
+
+function decodeVideo(part: Extract<WirePart, { type: 'video_url' }>): MediaBlock {
+  const { video_url: video } = part;
+  const { source, mediaType, form } = readUrl(typeof video === 'string' ? video : video.url);
+  const inner = typeof video === 'string' ? {} : video;
+  const sides = keepMedia(part, 'video_url', inner, ['url'], [...form, ...(typeof video === 'string' ? [shortForm] : [])]);
+  return { type: 'media', kind: 'video', source, mediaType, ...sides };
+}
+
 function decodeMedia(part: MediaPart): MediaBlock {
   if (part.type === 'image_url') return decodeImage(part);
   if (part.type === 'input_audio') {
-    const { data, format } = part.input_audio;
-    const sides = keepMedia(part, 'input_audio', part.input_audio, ['data', 'format'], []);
+    const { input_audio: sound } = part;
+    if (typeof sound === 'string') return decodeBareSound(part, sound);
+    const { data, format } = sound;
+    const sides = keepMedia(part, 'input_audio', sound, ['data', 'format'], []);
     return { type: 'media', kind: 'audio', source: { type: 'base64', data }, mediaType: audioType(format), ...sides };
+  }
+  if (part.type === 'video_url') return decodeVideo(part);
+  if (part.type === 'document_url') {
+    const { source, mediaType, form } = readUrl(part.document_url);
+    const sides = keepMedia(part, 'document_url', { document_name: part.document_name }, ['document_name'], [...form, shortForm]);
+    return { type: 'media', kind: 'document', source, mediaType, filename: part.document_name ?? undefined, ...sides };
   }
   const { file_data: data, file_id: id, filename } = part.file;
   const name = filename ?? undefined;
@@ -145,11 +201,16 @@ function cacheTime(ttl: unknown): (typeof cacheTimes)[number] | undefined {
 }
 
 function decodeCache({ prompt_cache_breakpoint: mark }: { prompt_cache_breakpoint?: Breakpoint }): Pick<MediaBlock, 'cache'> {
-  return mark ? { cache: { ttl: cacheTime(mark.ttl) } } : {};
+  return mark && isExplicit(mark) ? { cache: { ttl: cacheTime(mark.ttl) } } : {};
+}
+
+function isExplicit({ mode }: NonNullable<Breakpoint>): boolean {
+  return mode === 'explicit';
 }
 
 /** Of a cache mark, what the canonical one does not say. */
 function cacheLeft({ prompt_cache_breakpoint: mark }: { prompt_cache_breakpoint?: Breakpoint }): Fields {
+  if (mark && !isExplicit(mark)) return { prompt_cache_breakpoint: mark };
   return mark ? nested('prompt_cache_breakpoint', leftover(mark, new Set(cacheTime(mark.ttl) ? ['mode', 'ttl'] : ['mode']))) : {};
 }
 
@@ -168,10 +229,11 @@ export function readSignatures(extra: unknown): { opaque: Opaque[]; rest: Fields
 
 function decodeCall(call: WireToolCall): Block {
   const { opaque, rest: extra } = readSignatures(call.extra_content);
-  const inner = call.type === 'function' ? call.function : call.custom;
-  const inside = leftover(inner, new Set(call.type === 'function' ? ['name', 'arguments'] : ['name', 'input']));
-  const outside = leftover(call, new Set(['id', 'type', call.type, 'extra_content']));
-  const sides = bag.keep({ ...outside, ...nested(call.type, inside), ...nested('extra_content', extra) });
+  const type = call.type ?? 'function';
+  const inner = call.type === 'custom' ? call.custom : call.function;
+  const inside = leftover(inner, new Set(call.type === 'custom' ? ['name', 'input'] : ['name', 'arguments']));
+  const outside = leftover(call, new Set(['id', 'type', type, 'extra_content']));
+  const sides = bag.keep({ ...outside, ...nested(type, inside), ...nested('extra_content', extra) });
   const sealed = opaque.length > 0 ? { opaque } : {};
   const facts = call.type === 'custom' ? { name: call.custom.name, arguments: call.custom.input, custom: true } : { name: call.function.name, arguments: call.function.arguments };
   return { type: 'tool-call', id: call.id, ...facts, ...sealed, ...sides };

@@ -3,11 +3,12 @@
  * how things were spelt is kept beside them, so that the encoder of this protocol can restore the request.
  */
 import type { CanonicalRequest, Tool } from '../../../core/index.ts';
+import { oneOfKnown } from '../../shared/open-values.ts';
 import { leftover, nested, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { decodeMessages } from './decode-messages.ts';
 import { hasForeignMarks, isForeign, withToolMark } from './foreign-marks.ts';
-import type { WireOwnTool, WireRequest, WireTool, WireToolReference } from './wire.ts';
+import { isKnownFormat, isNamedChoice, isOwnTool, type WireFormat, type WireNamedChoice, type WireRequest, type WireTool, type WireToolReference } from './wire.ts';
 
 type ToolChoice = NonNullable<CanonicalRequest['toolChoice']>;
 type Format = NonNullable<CanonicalRequest['format']>;
@@ -104,12 +105,25 @@ const formatFields = { text: new Set(['type']), json_object: new Set(['type', 's
 function partsLeft(wire: WireRequest): Fields {
   return {
     ...nested('stream_options', leftover(wire.stream_options ?? {}, includeUsage)),
-    ...nested('response_format', wire.response_format ? leftover(wire.response_format, formatFields[wire.response_format.type]) : {}),
+    ...formatLeft(wire.response_format),
+    ...choiceLeft(wire),
     ...(isEvery(wire.top_k) ? { top_k: wire.top_k } : {}),
     ...(typeof wire.user === 'string' && typeof wire.safety_identifier === 'string' ? { safety_identifier: wire.safety_identifier } : {}),
     ...(wire.tools && wire.functions ? { functions: wire.functions } : {}),
     ...(wire.tool_choice && wire.function_call ? { function_call: wire.function_call } : {}),
   };
+}
+
+function formatLeft(format: WireRequest['response_format']): Fields {
+  if (!format) return {};
+  return isKnownFormat(format) ? nested('response_format', leftover(format, formatFields[format.type])) : { response_format: format };
+}
+
+/** A choice that only its vendor knows. */
+function choiceLeft({ tool_choice: choice, function_call: former }: WireRequest): Fields {
+  const known = !choice || (typeof choice === 'string' ? modeOf(choice) !== undefined : isNamedChoice(choice));
+  const formerKnown = typeof former !== 'string' || modeOf(former) !== undefined;
+  return { ...(known ? {} : { tool_choice: choice }), ...(formerKnown ? {} : { function_call: former }) };
 }
 
 interface Calling {
@@ -134,7 +148,10 @@ function decodeCalling(wire: WireRequest): Calling {
   const former = wire.function_call;
   if (wire.tool_choice || !former) return { tools, choice: decodeChoice(wire.tool_choice), form };
   form.push('function-call');
-  if (typeof former === 'string') return { tools, choice: { mode: former }, form };
+  if (typeof former === 'string') {
+    const mode = modeOf(former);
+    return { tools, choice: mode && { mode }, form: mode ? form : form.slice(0, -1) };
+  }
   return { tools, choice: { mode: 'one', names: [former.name], ...bag.keep(nested('function', leftover(former, namedOnly))) }, form };
 }
 
@@ -147,11 +164,7 @@ function leftoverInside(outer: object, name: string, inner: object, innerKnown: 
 }
 
 export function isSearch({ type }: WireTool): boolean {
-  return type.includes('web_search');
-}
-
-export function isOwnTool(tool: WireTool): tool is WireOwnTool {
-  return tool.type === 'function' || tool.type === 'custom';
+  return type?.includes('web_search') ?? false;
 }
 
 function decodeTool(tool: WireTool): Tool {
@@ -175,20 +188,40 @@ function decodeTool(tool: WireTool): Tool {
 const namedOnly = new Set(['name']);
 const allowedFields = new Set(['mode', 'tools']);
 
+const modes = ['none', 'auto', 'required'] as const;
+
+/** Mistral's word is "any" where a tool has to be called. */
+function modeOf(word: string): (typeof modes)[number] | undefined {
+  return word === 'any' ? 'required' : oneOfKnown(word, modes);
+}
+
+/** Undefined as well for a choice that only its vendor knows: that stays as it is, among the vendor's fields. */
 function decodeChoice(choice: WireRequest['tool_choice']): ToolChoice | undefined {
   if (!choice) return undefined;
-  if (typeof choice === 'string') return { mode: choice };
+  if (typeof choice !== 'string') return isNamedChoice(choice) ? decodeNamed(choice) : undefined;
+  const mode = modeOf(choice);
+  return mode && { mode };
+}
+
+function decodeNamed(choice: WireNamedChoice): ToolChoice {
   if (choice.type !== 'allowed_tools') {
     const inner = choice.type === 'function' ? choice.function : choice.custom;
     return { mode: 'one', names: [inner.name], ...bag.keep(leftoverInside(choice, choice.type, inner, namedOnly)) };
   }
   const { mode, tools } = choice.allowed_tools;
   const rest = leftoverInside(choice, 'allowed_tools', choice.allowed_tools, allowedFields);
-  return { mode: 'subset', names: tools.map(referredName), required: mode === 'required', ...bag.keep(rest) };
+  return { mode: 'subset', names: tools.flatMap(referredName), required: mode === 'required', ...bag.keep(rest) };
 }
 
-function referredName(reference: WireToolReference): string {
-  return reference.type === 'function' ? reference.function.name : reference.custom.name;
+type AnyReference = Extract<WireNamedChoice, { type: 'allowed_tools' }>['allowed_tools']['tools'][number];
+
+function isReference(reference: AnyReference): reference is WireToolReference {
+  return reference.type === 'function' || reference.type === 'custom';
+}
+
+export function referredName(reference: AnyReference): string[] {
+  if (!isReference(reference)) return [];
+  return [reference.type === 'function' ? reference.function.name : reference.custom.name];
 }
 
 /** How a schema is written right beside the word for any JSON. */
@@ -196,7 +229,10 @@ export const bareSchema = 'bare-schema';
 const schemaFields = new Set(['name', 'description', 'schema', 'strict']);
 
 function decodeFormat(format: WireRequest['response_format']): Format | undefined {
-  if (!format) return undefined;
+  return format && isKnownFormat(format) ? decodeKnownFormat(format) : undefined;
+}
+
+function decodeKnownFormat(format: WireFormat): Format {
   if (format.type === 'text') return { type: 'text' };
   if (format.type === 'json_object') return format.schema ? { type: 'schema', schema: format.schema, ...bag.keep({}, [bareSchema]) } : { type: 'json' };
   const { name, description, schema, strict } = format.json_schema;

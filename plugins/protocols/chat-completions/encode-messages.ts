@@ -6,9 +6,9 @@
 import type { Block, Turn } from '../../../core/index.ts';
 import { withDistinctCallIds } from '../../shared/call-ids.ts';
 import { inSteps } from '../../shared/steps.ts';
-import { overlay, type Fields } from '../../shared/vendor-bag.ts';
-import { bag } from './bag.ts';
-import { madePicture } from './decode-messages.ts';
+import { isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
+import { bag, protocolName } from './bag.ts';
+import { madePicture, wholeCall, wholeMessage } from './decode-messages.ts';
 import { cacheMark, encodeParts, joinParts, type Encoding } from './encode-parts.ts';
 import { refuses } from './fields.ts';
 import { isForeign, messageMark, ownMark } from './foreign-marks.ts';
@@ -47,6 +47,10 @@ export function encodeMessages(spoken: readonly Turn[], encoding: Encoding): Fie
       continue;
     }
     const placed = placedIn(steps);
+    if (bag.form(turn).includes(wholeMessage)) {
+      for (const { block } of placed) if (block.type === 'foreign' && isObject(block.value)) messages.push(block.value);
+      continue;
+    }
     const others: Placed[] = [];
     for (const each of placed) {
       const { block, path } = each;
@@ -67,8 +71,9 @@ export function encodeMessages(spoken: readonly Turn[], encoding: Encoding): Fie
     if (encoding.own || turns.length === 1 || !saysNothing(message)) messages.push(message);
   }
   showMedia();
-  if (capabilities.answersResults) return withAnswers(messages);
-  return capabilities.thinkingMode && lacksThoughts(messages) ? blankThoughts(messages) : messages;
+  if (!capabilities.thinkingMode || encoding.thoughtless || !lacksThoughts(messages)) return messages;
+  if (encoding.own) encoding.lose('turns', 'sent with a blank in place of the thoughts that led to calls of tools, without which the model refuses them', 'approximated');
+  return blankThoughts(messages);
 }
 
 /** The turns without the fields that the vendor refuses, told as lost where they say something. A result keeps the name of its tool. */
@@ -85,13 +90,6 @@ function withoutRefused(turns: readonly Turn[], { model, lose }: Encoding): Turn
     if (!named && kept.length === fields.length) return turn;
     return { ...turn, name: named ? undefined : turn.name, vendor: bag.keep(Object.fromEntries(kept)).vendor };
   });
-}
-
-/** With the least of an answer wherever a user would speak right behind results of tools. */
-function withAnswers(messages: readonly Fields[]): Fields[] {
-  return messages.flatMap((message, index) =>
-    message['role'] === 'user' && messages[index - 1]?.['role'] === 'tool' ? [{ role: 'assistant', content: 'OK.' }, message] : [message],
-  );
 }
 
 type Step = readonly [index: number, turn: Turn];
@@ -146,8 +144,9 @@ function encodeResult(turn: Turn, result: ToolResult, path: string, encoding: En
   if (last) texts.push({ prompt_cache_breakpoint: mark, ...last });
   else if (mark) encoding.lose(`${path}.cache`, 'an empty result cannot be marked');
   if (result.isError) encoding.lose(`${path}.isError`, 'chat-completions has no mark for failed tools');
-  const content = joinParts(texts, form, '\n\n');
   const fields = bag.fields(turn);
+  // What only some vendors know is kept with the whole.
+  const content = fields['content'] ? fields['content'] : contentOf(texts, form, '\n\n', encoding);
   if (form.includes('function')) return { message: overlay(fields, { role: 'function', name: result.name, content: content ?? null, ...messageMark([result]) }), media };
   const id = callIdOf(result.callId, encoding);
   const name = turn.name ?? (encoding.own ? result.name : undefined);
@@ -163,13 +162,14 @@ function roleOf({ role }: Turn, { extras }: Encoding): string {
 function encodeSpoken(turn: Turn, placed: readonly Placed[], encoding: Encoding): Fields {
   const instructs = turn.role === 'system' || turn.role === 'developer';
   const parts = placed.flatMap(({ block, path }): Fields[] => {
-    if (block.type !== 'text' && (block.type !== 'media' || instructs)) {
+    if (isOwnForeign(block)) return [block.value];
+    if (block.type !== 'text' && (block.type !== 'media' || (instructs && !encoding.own))) {
       encoding.lose(path, `a ${turn.role} message has no place for it`);
       return [];
     }
     return encodeParts(block, path, encoding);
   });
-  const content = joinParts(parts, bag.form(turn), '\n\n');
+  const content = contentOf(parts, bag.form(turn), '\n\n', encoding);
   return overlay(bag.fields(turn), { role: roleOf(turn, encoding), name: turn.name, content: content ?? '', ...messageMark(turn.blocks) });
 }
 
@@ -208,13 +208,15 @@ function encodeAssistant(turn: Turn, placed: readonly Placed[], encoding: Encodi
       else calls.push(encodeCall({ block, path }, encoding));
     } else if (block.type === 'media') {
       if (isMade(block, encoding)) images.push(encodeMade({ block, path }, encoding));
+    } else if (isOwnForeign(block)) {
+      (bag.form(block).includes(wholeCall) ? calls : spoken).push(block.value);
     } else {
       encoding.lose(path, 'an assistant message has no place for it');
     }
   }
   const form = bag.form(turn);
   const empty = calls.length > 0 || Object.keys(fields).length > 0 || bag.fields(turn)['audio'] ? null : '';
-  const content = joinParts(spoken, form, '') ?? (form.includes('no-content') ? undefined : empty);
+  const content = contentOf(spoken, form, '', encoding) ?? (form.includes('no-content') ? undefined : empty);
   return overlay(bag.fields(turn), {
     role: 'assistant',
     name: turn.name,
@@ -225,6 +227,16 @@ function encodeAssistant(turn: Turn, placed: readonly Placed[], encoding: Encodi
     tool_calls: calls.length > 0 ? calls : undefined,
     ...messageMark(turn.blocks),
   });
+}
+
+/** Vendors other than Mistral refuse content without parts. */
+function contentOf(parts: readonly Fields[], form: readonly string[], separator: string, { model }: Encoding): ReturnType<typeof joinParts> {
+  return parts.length === 0 && !model.capabilities.shortForms ? undefined : joinParts(parts, form, separator);
+}
+
+/** Whether a thing is of a kind that was not known to this protocol, which restores it. */
+function isOwnForeign(block: Block): block is Extract<Block, { type: 'foreign' }> & { value: Fields } {
+  return block.type === 'foreign' && block.protocol === protocolName && isObject(block.value);
 }
 
 function isPart(block: ReasoningBlock): boolean {

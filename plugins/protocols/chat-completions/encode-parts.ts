@@ -13,7 +13,7 @@ import { overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { fileVendor } from './decode-messages.ts';
 import { isForeign, ownMark } from './foreign-marks.ts';
-import { audioFormat, writeUrl, type MediaBlock } from './media.ts';
+import { audioFormat, shortForm, writeUrl, type MediaBlock } from './media.ts';
 
 /** What the encoding of one request goes by. */
 export interface Encoding {
@@ -26,6 +26,8 @@ export interface Encoding {
   /** The owner of the model: the only one who understands state that was sealed for it. */
   readonly owner: string;
   readonly model: Model;
+  /** Whether the call says that the model is not to think. */
+  readonly thoughtless: boolean;
   readonly lose: Lose;
 }
 
@@ -56,10 +58,11 @@ export function encodeParts(block: ContentBlock, path: string, encoding: Encodin
 }
 
 function encodeMedia(block: MediaBlock, path: string, encoding: Encoding): Fields | undefined {
+  if (block.kind === 'video' && encoding.own) return encodeVideo(block);
   if (block.kind === 'video') return refusePart(block, path, 'This model is reached by a protocol that takes no video.');
   if (block.source.type === 'file') return encodeVendorFile(block, block.source, path, encoding);
   if (block.kind === 'image') return encodeImage(block, path, encoding);
-  if (block.kind === 'audio') return encodeAudio(block, path);
+  if (block.kind === 'audio') return encodeAudio(block, path, encoding);
   return encodeDocument(block, path, encoding);
 }
 
@@ -70,28 +73,41 @@ function encodeVendorFile(block: MediaBlock, { vendor, id }: { vendor: string; i
 
 const details: ReadonlySet<string | undefined> = new Set([undefined, 'auto', 'low', 'high', 'original']);
 
-function encodeImage(block: MediaBlock, path: string, { own, lose }: Encoding): Fields | undefined {
+function encodeVideo(block: MediaBlock): Fields {
+  const form = bag.form(block);
+  const url = writeUrl(block, form);
+  return { type: 'video_url', video_url: form.includes(shortForm) ? url : { url } };
+}
+
+function encodeImage(block: MediaBlock, path: string, { own, lose, model }: Encoding): Fields | undefined {
   const url = own ? writeUrl(block, bag.form(block)) : pictureUrl(block, path);
   if (url === undefined) {
     lose(path, 'not an image chat-completions can carry');
     return undefined;
   }
-  if (details.has(block.detail)) return { type: 'image_url', image_url: { url, detail: block.detail } };
+  if (model.capabilities.shortForms && bag.form(block).includes(shortForm)) return { type: 'image_url', image_url: url };
+  if (own || details.has(block.detail)) return { type: 'image_url', image_url: { url, detail: block.detail } };
   lose(`${path}.detail`, 'chat-completions has no such detail');
   return { type: 'image_url', image_url: { url } };
 }
 
-function encodeAudio(block: MediaBlock, path: string): Fields {
+function encodeAudio(block: MediaBlock, path: string, { own, model }: Encoding): Fields {
   const { source, mediaType } = block;
-  const format = audioFormat(mediaType);
+  const form = bag.form(block);
+  if (model.capabilities.shortForms && form.includes(shortForm)) {
+    return { type: 'input_audio', input_audio: source.type === 'base64' && form.includes('bare') ? source.data : writeUrl(block, form) };
+  }
+  const format = audioFormat(mediaType) ?? (own ? mediaType?.replace(/^audio\//, '') : undefined);
   if (source.type === 'base64' && format) return { type: 'input_audio', input_audio: { data: source.data, format } };
   return refusePart(block, path, 'The provider of this model takes sound as WAV or MP3 data only.');
 }
 
 /** This wire's files are PDFs; a text document is said as text, under its name. */
-function encodeDocument(block: MediaBlock, path: string, { own }: Encoding): Fields {
+function encodeDocument(block: MediaBlock, path: string, { own, model }: Encoding): Fields {
   const { source, mediaType, title, filename = title } = block;
   const form = bag.form(block);
+  const isShort = form.includes(shortForm);
+  if (isShort && model.capabilities.shortForms) return { type: 'document_url', document_url: writeUrl(block, form), document_name: filename };
   if (source.type === 'text') return textDocument(source.text, filename);
   if (source.type === 'base64' && !own && isTextual(mediaType)) {
     return textDocument(Buffer.from(source.data, 'base64').toString('utf8'), filename);
@@ -100,7 +116,7 @@ function encodeDocument(block: MediaBlock, path: string, { own }: Encoding): Fie
     const data = form.includes('bare') ? source.data : writeUrl(block, form);
     return { type: 'file', file: { file_data: data, filename: filename ?? (own ? undefined : documentName(mediaType, source.data)) } };
   }
-  if (own) return { type: 'file', file: { file_data: writeUrl(block, form), filename } };
+  if (own && !isShort) return { type: 'file', file: { file_data: writeUrl(block, form), filename } };
   return refusePart(block, path, 'This model is reached by a protocol that takes documents as data only; send the content itself.');
 }
 

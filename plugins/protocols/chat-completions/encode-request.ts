@@ -19,7 +19,7 @@ import { encodeMessages } from './encode-messages.ts';
 import type { Encoding } from './encode-parts.ts';
 import { encodeTools } from './encode-tools.ts';
 import { refuses } from './fields.ts';
-import { refusesExtensions } from './reasoning.ts';
+import { isThinkingOff, refusesExtensions } from './reasoning.ts';
 import { encodeModalities } from './sound.ts';
 
 export function encodeRequest(request: CanonicalRequest, model: Model, outputLimit: number | undefined): EncodedRequest {
@@ -32,6 +32,7 @@ export function encodeRequest(request: CanonicalRequest, model: Model, outputLim
     marks: own || capabilities.cacheMarks,
     owner: model.id.slice(0, model.id.indexOf('/')),
     model,
+    thoughtless: own ? isThinkingOff(bag.fields(request)) : request.reasoning?.effort === 'none',
     lose,
   };
   const alike = capabilities.chatExtras ? openaiFieldsFor(model) : undefined;

@@ -30,7 +30,10 @@ export function writeUrl({ source, mediaType }: MediaBlock, form: readonly strin
   return dataUrl(source.data, mediaType, form.find((word) => word.startsWith('data:')));
 }
 
-const audioTypes: Readonly<Record<string, string>> = { wav: 'audio/wav', mp3: 'audio/mpeg' };
+/** How media is kept that was written in one of Mistral's short forms. */
+export const shortForm = 'short';
+
+const audioTypes: ReadonlyMap<string, string> = new Map([['wav', 'audio/wav'], ['mp3', 'audio/mpeg']]);
 const audioFormats: Readonly<Record<string, string>> = {
   'audio/wav': 'wav',
   'audio/x-wav': 'wav',
@@ -40,7 +43,14 @@ const audioFormats: Readonly<Record<string, string>> = {
 };
 
 export function audioType(format: string): string {
-  return audioTypes[format] ?? `audio/${format}`;
+  return audioTypes.get(format) ?? `audio/${format}`;
+}
+
+const beginnings = [['UklGR', 'audio/wav'], ['SUQz', 'audio/mpeg'], ['//', 'audio/mpeg'], ['ZkxhQ', 'audio/flac'], ['T2dnU', 'audio/ogg']] as const;
+
+/** The type of a sound in base64 that came without one, as far as its beginning shows. */
+export function soundTypeOf(data: string): string | undefined {
+  return beginnings.find(([beginning]) => data.startsWith(beginning))?.[1];
 }
 
 /** The word chat-completions has for a media type; undefined where it takes no such audio. */

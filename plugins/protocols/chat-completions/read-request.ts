@@ -10,11 +10,15 @@ import { askedModes } from '../../shared/modes.ts';
 import { preferencesOf, refuseOtherModels } from '../../shared/provider-object.ts';
 import { isObject } from '../../shared/vendor-bag.ts';
 import { badField, checkWire } from '../../shared/wire-check.ts';
-import { decodeReasoning, decodeRequest, isOwnTool, isSearch, leastLimit } from './decode-request.ts';
+import { decodeReasoning, decodeRequest, isSearch, leastLimit, referredName } from './decode-request.ts';
 import { refuses } from './fields.ts';
-import { lacksThoughts, refusesExtensions, takesThinkingParts } from './reasoning.ts';
+import { isThinkingOff, lacksThoughts, refusesExtensions, takesThinkingParts } from './reasoning.ts';
 import { takesCallId } from './tool-names.ts';
-import { requestWire, type WireMessage, type WirePart, type WireRequest, type WireTool, type WireToolReference } from './wire.ts';
+import { usesShortForms } from './short-forms.ts';
+import {
+  isKnownCall, isKnownMessage, isKnownPart, isNamedChoice, isOwnTool, requestWire,
+  type WireAnyMessage, type WireMessage, type WirePart, type WireRequest, type WireTool,
+} from './wire.ts';
 
 /** The two names of the output limit, the former one first. */
 export const limitFields = ['max_tokens', 'max_completion_tokens'] as const;
@@ -42,6 +46,8 @@ export class ChatCall implements ClientCall {
   readonly #thinksInContent: boolean;
   /** Whether tools gave pictures, which their messages cannot hold: they are shown by the user. */
   readonly #showsResults: boolean;
+  /** Whether it holds what Mistral alone takes in a shorter form. */
+  readonly #short: boolean;
   readonly #wire: WireRequest;
   readonly #text: string;
   #request: CanonicalRequest | undefined;
@@ -60,9 +66,11 @@ export class ChatCall implements ClientCall {
     this.size = sizeOf(wire.messages, text, isRun ? Infinity : undefined);
     this.preferences = preferencesOf(wire.provider);
     this.carriesState = holdsEnvelope(text);
-    this.#extended = wire.messages.some(isExtended);
-    this.#thinksInContent = wire.messages.some(({ role, content }) => role === 'assistant' && Array.isArray(content) && content.some(({ type }) => type === 'thinking'));
-    this.#showsResults = wire.messages.some((message) => message.role === 'tool' && mediaOf(message).length > 0);
+    const known = wire.messages.filter(isKnownMessage);
+    this.#extended = known.some(isExtended);
+    this.#thinksInContent = known.some(({ role, content }) => role === 'assistant' && Array.isArray(content) && content.some(({ type }) => type === 'thinking'));
+    this.#short = usesShortForms(wire);
+    this.#showsResults = known.some((message) => message.role === 'tool' && mediaOf(message).length > 0);
     this.#wire = wire;
     this.#text = text;
   }
@@ -70,7 +78,8 @@ export class ChatCall implements ClientCall {
   suits(model: Model): boolean {
     if (this.#extended && refusesExtensions(model)) return false;
     if (this.#thinksInContent && !takesThinkingParts(model)) return false;
-    if (model.capabilities.thinkingMode && lacksThoughts(this.#wire.messages)) return false;
+    if (this.#short && !model.capabilities.shortForms) return false;
+    if (model.capabilities.thinkingMode && !isThinkingOff(this.#wire) && lacksThoughts(this.#wire.messages)) return false;
     if (this.#showsResults || !isKnown(this.#wire, model)) return false;
     return model.capabilities.callIds === 'any' || this.#wire.messages.flatMap(idsOf).every((id) => takesCallId(id, model.capabilities));
   }
@@ -89,11 +98,11 @@ export class ChatCall implements ClientCall {
 
 /** Whether a request holds nothing that its vendor refuses it for, be it null; what asks for usage goes by the edits. */
 function isKnown(wire: WireRequest, model: Model): boolean {
-  const { chatFields, answersResults } = model.capabilities;
+  const { chatFields } = model.capabilities;
   const strange = Object.keys(chatFields);
   if (strange.some((field) => field !== 'stream_options' && field in wire)) return false;
   if (strange.length > 0 && wire.messages.some((message) => Object.keys(message).some((field) => refuses(model, field) && !(field === 'name' && message.role === 'tool')))) return false;
-  return !answersResults || !wire.messages.some(({ role }, index) => role === 'user' && wire.messages[index - 1]?.role === 'tool');
+  return true;
 }
 
 function feesOf({ web_search_options: options, tools }: WireRequest): Fee[] {
@@ -105,7 +114,7 @@ function feesOf({ web_search_options: options, tools }: WireRequest): Fee[] {
 /** What a vendor runs itself is charged apart, or is another model; what day it is costs nothing. */
 function toolModes(tool: WireTool, place: number): Mode[] {
   if (isOwnTool(tool) || isSearch(tool) || tool.type === 'openrouter:datetime') return [];
-  return [{ name: tool.type, field: `tools[${place}].type`, untold: true }];
+  return [{ name: tool.type ?? '', field: `tools[${place}].type`, untold: true }];
 }
 
 const freePlugins: ReadonlySet<unknown> = new Set(['response-healing', 'context-compression']);
@@ -122,9 +131,10 @@ function pluginModes({ plugins }: WireRequest): Mode[] {
   });
 }
 
-function idsOf(message: WireMessage): readonly string[] {
+function idsOf(message: WireAnyMessage): readonly string[] {
+  if (!isKnownMessage(message)) return [];
   if (message.role === 'tool') return [message.tool_call_id];
-  return message.role === 'assistant' ? (message.tool_calls?.map(({ id }) => id) ?? []) : [];
+  return message.role === 'assistant' ? (message.tool_calls?.filter(isKnownCall).map(({ id }) => id) ?? []) : [];
 }
 
 function isExtended(message: WireMessage): boolean {
@@ -136,7 +146,7 @@ function isExtended(message: WireMessage): boolean {
 export function readRequest(body: unknown, text: string): ChatCall {
   const wire = checkWire(requestWire, body);
   checkTogether(wire);
-  for (const [index, message] of wire.messages.entries()) checkMessage(message, index);
+  for (const [index, message] of wire.messages.entries()) if (isKnownMessage(message)) checkMessage(message, index);
   return new ChatCall(wire, text);
 }
 
@@ -155,16 +165,12 @@ function checkTogether(wire: WireRequest): void {
 }
 
 function checkToolChoice({ tool_choice: choice, tools }: WireRequest): void {
-  if (choice === 'required' && !tools?.length) throw badField('tool_choice', 'is "required" without any tools', '"tools" with it, or leave it out');
-  if (!choice || typeof choice === 'string') return;
-  const known = new Set(tools?.filter(isOwnTool).map(toolName));
+  if ((choice === 'required' || choice === 'any') && !tools?.length) throw badField('tool_choice', `is "${choice}" without any tools`, '"tools" with it, or leave it out');
+  if (!choice || typeof choice === 'string' || !isNamedChoice(choice)) return;
+  const known = new Set(tools?.filter(isOwnTool).map((tool) => (tool.type === 'custom' ? tool.custom.name : tool.function.name)));
   const wanted = choice.type === 'allowed_tools' ? choice.allowed_tools.tools : [choice];
-  const missing = wanted.map(toolName).find((name) => !known.has(name));
+  const missing = wanted.flatMap(referredName).find((name) => !known.has(name));
   if (missing !== undefined) throw badField('tool_choice', `names "${missing}", which is not in "tools"`, 'the name of one of them');
-}
-
-function toolName(tool: WireToolReference): string {
-  return tool.type === 'function' ? tool.function.name : tool.custom.name;
 }
 
 function checkMessage(message: WireMessage, place: number): void {
@@ -176,7 +182,7 @@ function checkMessage(message: WireMessage, place: number): void {
   }
   if (message.role !== 'user' || typeof message.content === 'string') return;
   for (const [index, part] of message.content.entries()) {
-    if (part.type === 'file' && !part.file.file_data && !part.file.file_id) {
+    if (isKnownPart(part) && part.type === 'file' && !part.file.file_data && !part.file.file_id) {
       throw badField(`messages[${place}].content[${index}].file`, 'holds no file', 'its content as "file_data" or its id as "file_id"');
     }
   }
@@ -186,12 +192,14 @@ function checkMessage(message: WireMessage, place: number): void {
 const longestSound = 16_384;
 
 /** Bounds the input from above: media is counted apart from the text it is written in. */
-function sizeOf(messages: readonly WireMessage[], text: string, rounds: number | undefined): InputSize {
+function sizeOf(messages: readonly WireAnyMessage[], text: string, rounds: number | undefined): InputSize {
   let images = 0;
   let mediaBytes = 0;
   let base64 = 0;
   let fetched = false;
   for (const message of messages) {
+    if (!isKnownMessage(message) || hasStrangePart(message)) fetched = true;
+    if (!isKnownMessage(message)) continue;
     if (message.role === 'assistant' && message.audio) mediaBytes += longestSound;
     for (const part of mediaOf(message)) {
       const length = base64Of(part);
@@ -207,17 +215,30 @@ function sizeOf(messages: readonly WireMessage[], text: string, rounds: number |
   return { textBytes: Buffer.byteLength(text) - base64, images, mediaBytes, fetched: fetched || undefined, rounds };
 }
 
+/** Whether somebody says something of a kind that is not known here: nobody knows how much a vendor reads for it. */
+function hasStrangePart({ role, content }: WireMessage): boolean {
+  return role !== 'assistant' && Array.isArray(content) && !content.every(isKnownPart);
+}
+
+const mediaTypes: ReadonlySet<string> = new Set(['image_url', 'input_audio', 'file', 'video_url', 'document_url']);
+
 /** The parts of a message that may be media. */
 function mediaOf(message: WireMessage): readonly WirePart[] {
   if (message.role === 'assistant') return message.images ?? [];
-  return (message.role !== 'user' && message.role !== 'tool') || typeof message.content === 'string' ? [] : message.content.filter(({ type }) => type !== 'text');
+  return typeof message.content === 'string' || !message.content ? [] : message.content.filter(isKnownPart).filter(({ type }) => mediaTypes.has(type));
 }
 
 /** OpenRouter takes the address of a document in the place of its bytes. */
 const isAddress = /^https?:/i;
 
 function base64Of(part: WirePart): number {
-  if (part.type === 'image_url') return base64Length(part.image_url.url);
-  if (part.type === 'input_audio') return part.input_audio.data.length;
+  if (part.type === 'image_url') return base64Length(urlOf(part.image_url));
+  if (part.type === 'input_audio') return typeof part.input_audio === 'string' ? base64Length(part.input_audio) : part.input_audio.data.length;
+  if (part.type === 'video_url') return base64Length(urlOf(part.video_url));
+  if (part.type === 'document_url') return base64Length(part.document_url);
   return part.type === 'file' && part.file.file_data && !isAddress.test(part.file.file_data) ? base64Length(part.file.file_data) : 0;
+}
+
+function urlOf(media: string | { readonly url: string }): string {
+  return typeof media === 'string' ? media : media.url;
 }

@@ -103,6 +103,11 @@ export function lacksThoughts(messages: readonly Fields[]): boolean {
   return answers.some((answer) => answer['tool_calls']) && !answers.every((answer) => answer['reasoning_content']);
 }
 
+/** Whether a call says that the model is not to think: then DeepSeek wants no thoughts back. */
+export function isThinkingOff({ thinking }: Fields): boolean {
+  return isObject(thinking) && thinking['type'] === 'disabled';
+}
+
 /** A blank in place of thoughts that are gone or were another vendor's: DeepSeek takes that, and an empty text for none. */
 export function blankThoughts(messages: readonly Fields[]): Fields[] {
   return messages.map((message) => (isAnswer(message) ? { ...message, reasoning_content: message['reasoning_content'] || ' ' } : message));

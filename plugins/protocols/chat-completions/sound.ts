@@ -11,9 +11,7 @@ import { ChatCall } from './read-request.ts';
 const usual = { voice: 'alloy', format: 'pcm16' } as const;
 
 /** What each format is called elsewhere. */
-const mediaTypes: Readonly<Record<string, string>> = {
-  wav: 'audio/wav', aac: 'audio/aac', mp3: 'audio/mpeg', flac: 'audio/flac', opus: 'audio/opus', pcm16: 'audio/L16;codec=pcm;rate=24000',
-};
+const mediaTypes: ReadonlyMap<string, string> = new Map([['mp3', 'audio/mpeg'], ['pcm16', 'audio/L16;codec=pcm;rate=24000']]);
 
 export function encodeModalities(request: CanonicalRequest, model: Model, encoding: Encoding): Fields {
   const modalities = fitModalities(request, model, encoding);
@@ -25,5 +23,5 @@ export function encodeModalities(request: CanonicalRequest, model: Model, encodi
 /** What a reply's sound is, by the format that was asked for; undefined where none was. */
 export function soundType(call: ClientCall): string | undefined {
   const format = call instanceof ChatCall ? call.soundFormat : usual.format;
-  return format === undefined ? undefined : mediaTypes[format];
+  return format === undefined ? undefined : (mediaTypes.get(format) ?? `audio/${format}`);
 }
