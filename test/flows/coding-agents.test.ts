@@ -233,7 +233,11 @@ describe('on its own wire', () => {
   });
 
   it.each<[string, Agent, IncomingHttpHeaders]>([
-    ['Claude Code keeps its betas, known or not, and its version', claudeCode, { 'anthropic-beta': claudeCode.headers['anthropic-beta'], 'anthropic-version': '2023-06-01' }],
+    [
+      'Claude Code keeps its betas, known or not, its version, and what else it tells its vendor',
+      claudeCode,
+      { 'anthropic-beta': claudeCode.headers['anthropic-beta'], 'anthropic-version': '2023-06-01', 'anthropic-dangerous-direct-browser-access': 'true' },
+    ],
     ['Codex has none for its vendor', codex, {}],
     ['what a client asks of OpenAI goes to it', { ...codex, headers: { ...codex.headers, 'openai-beta': 'responses=experimental' } }, { 'openai-beta': 'responses=experimental' }],
     ['Gemini CLI has none', geminiCli, {}],
