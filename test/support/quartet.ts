@@ -76,7 +76,7 @@ export function modelOf(wire: Wire, kind: Kind = 'plain'): { readonly id: string
   return facts[wire][kind] ?? facts[wire].plain;
 }
 
-const endpoints: Readonly<Record<Wire, (origin: string) => Endpoint>> = {
+export const endpoints: Readonly<Record<Wire, (origin: string) => Endpoint>> = {
   'chat-completions': (origin) => `${origin}/v1/chat/completions`,
   responses: (origin) => (_target, operation) => `${origin}/v1/responses${operation === 'count' ? '/input_tokens' : ''}`,
   messages: (origin) => (_target, operation) => `${origin}/v1/messages${operation === 'count' ? '/count_tokens' : ''}`,

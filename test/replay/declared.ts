@@ -1,0 +1,60 @@
+/** Differences that are known and right, each with its reason. Everything else fails `npm run replay`. */
+import type { Difference, DifferenceClass } from './compare.ts';
+import type { RecordedProtocol } from './recordings.ts';
+
+export interface Declared {
+  readonly class: DifferenceClass;
+  /** Of recordings of this protocol; of all where it is absent. */
+  readonly protocol?: RecordedProtocol;
+  /** Through a client of this protocol; of all where it is absent. */
+  readonly client?: RecordedProtocol;
+  /** What the detail has to say. */
+  readonly detail?: RegExp;
+  readonly reason: string;
+}
+
+export const declared: readonly Declared[] = [
+  {
+    class: 'request-differs', protocol: 'chat-completions', detail: /^stream_options$/,
+    reason: 'a stream is billed by its last figures, so the gateway asks for them where the client does not',
+  },
+  { class: 'request-differs', protocol: 'images', detail: /^order or spaces$/, reason: 'requests for images are checked and written again' },
+  { class: 'bytes-differ', protocol: 'images', reason: 'replies with images are written again: fields of the interface, in its order' },
+  {
+    class: 'bytes-differ', protocol: 'responses', detail: /: "" became "data: \[DONE\]/,
+    reason: 'the interface ends each stream with [DONE], which OpenAI leaves out on this protocol',
+  },
+  {
+    class: 'bytes-differ', protocol: 'chat-completions', detail: /became "(data: \{\\"error|error\\":\{\\"message)/,
+    reason: 'an error within a stream ends it in one form: a chunk that holds the error, then [DONE]',
+  },
+  { class: 'status-differs', detail: /^401 became 50[23]$/, reason: "the vendor refused the gateway's own key, which is not the client's fault" },
+  { class: 'error-differs', reason: 'the gateway puts errors of vendors in its own words' },
+  {
+    class: 'refused', client: 'generate-content', detail: /has no such tool/,
+    reason: 'the request has a hosted tool, and the recorded vendor has it only in its own form on its own protocol',
+  },
+  {
+    class: 'refused', protocol: 'generate-content', detail: /nothing is: send a text/,
+    reason: 'Google takes a request whose only text is empty; clients of other protocols are told',
+  },
+  { class: 'lost-image', client: 'messages', reason: 'a reply of the messages protocol cannot hold a picture' },
+  {
+    class: 'calls-differ', client: 'generate-content', detail: /"_raw"/,
+    reason: 'arguments that break off are no JSON object; this protocol has only objects, so they stand as text under `_raw`',
+  },
+  {
+    class: 'finish-differs', protocol: 'responses', detail: /^"stop" became "filter"$/,
+    reason: 'OpenAI completes a refusal on this protocol; the others have a finish reason for it',
+  },
+  {
+    class: 'billed-differs', detail: /by estimate$/,
+    reason: 'a client of another protocol cannot ask for the hosted search, so input beyond its request is not believed',
+  },
+];
+
+export function declarationOf(difference: Difference, known = declared): Declared | undefined {
+  return known.find(({ class: name, protocol = difference.protocol, client = difference.client, detail = /(?:)/ }) => {
+    return name === difference.class && protocol === difference.protocol && client === difference.client && detail.test(difference.detail);
+  });
+}
