@@ -1,6 +1,6 @@
 /** How a replayed exchange differs from its recording, by class. */
 import { isObject } from '../support/json.ts';
-import { hear, messagesOf, objectIn, textIn, type Heard } from './heard.ts';
+import { hear, messagesOf, objectIn, parsedOr, textIn, type Heard } from './heard.ts';
 import { isTextProtocol, type RecordedProtocol } from './recordings.ts';
 import type { ReplyCheck } from './reply-schemas.ts';
 import type { Outcome, Trial } from './stage.ts';
@@ -34,7 +34,7 @@ function firstDifference(one: string, other: string): string {
 
 /** The names of the fields, at the top, that are not alike. */
 function differingFields(one: string, other: string): string {
-  const [before, after] = [objectIn(JSON.parse(one)), objectIn(JSON.parse(other))];
+  const [before, after] = [objectIn(parsedOr(one)), objectIn(parsedOr(other))];
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
   return names.filter((name) => name !== 'model' && JSON.stringify(before[name]) !== JSON.stringify(after[name])).join(', ') || 'order or spaces';
 }
@@ -46,7 +46,7 @@ export function compareVerbatim({ recording }: Trial, { text, sent, received }: 
   const recorded = withoutModel(recording.reply.toString());
   const replied = withoutModel(text);
   if (recording.status >= 400) {
-    const [before, after] = [objectIn(objectIn(JSON.parse(recorded))['error']), objectIn(objectIn(JSON.parse(replied))['error'])];
+    const [before, after] = [objectIn(objectIn(parsedOr(recorded))['error']), objectIn(objectIn(parsedOr(replied))['error'])];
     const changed = Object.keys(before).filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
     for (const name of changed) found.push({ class: 'error-differs', detail: `${name}: ${shown(before[name])} became ${shown(after[name])}` });
   } else if (recorded !== replied) {
@@ -83,7 +83,7 @@ function compareBilled(before: Heard, { end }: Outcome): Found[] {
 }
 
 function errorShape(client: RecordedProtocol, text: string): boolean {
-  const body: unknown = JSON.parse(text);
+  const body = parsedOr(text);
   const error = objectIn(objectIn(body)['error']);
   if (textIn(error['message']) === '') return false;
   if (client === 'messages') return objectIn(body)['type'] === 'error' && typeof error['type'] === 'string';

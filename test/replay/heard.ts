@@ -36,9 +36,9 @@ export function parsedOr(text: string): unknown {
 
 /** The JSON of each event of a stream, or the one JSON of a whole reply. */
 export function messagesOf(text: string, streamed: boolean): Json[] {
-  if (!streamed) return [objectIn(JSON.parse(text))];
+  if (!streamed) return [objectIn(parsedOr(text))];
   const messages: Json[] = [];
-  const parser = createParser({ onEvent: ({ data }) => void (data.startsWith('{') && messages.push(objectIn(JSON.parse(data)))) });
+  const parser = createParser({ onEvent: ({ data }) => void (data.startsWith('{') && messages.push(objectIn(parsedOr(data)))) });
   parser.feed(text);
   parser.reset({ consume: true });
   return messages;

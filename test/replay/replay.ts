@@ -20,7 +20,7 @@ function withoutChance({ text, model }: Outcome): string {
 }
 
 /** A reply that came in pieces has to give what the same reply gives at once. */
-function comparePieces({ recording: { name, protocol }, client }: Trial, whole: Outcome, pieces: Outcome): Difference[] {
+export function comparePieces({ recording: { name, protocol }, client }: Trial, whole: Outcome, pieces: Outcome): Difference[] {
   const [one, other] = [withoutChance(whole), withoutChance(pieces)];
   // A stream is translated as it arrives: what it says counts, and not into how many events it is cut.
   if (whole.status === pieces.status && (one === other || client !== protocol)) return [];
