@@ -1,0 +1,102 @@
+/** Takes a body, or a reply, all the way that it takes through the gateway, without sockets. */
+import { createHooks } from '../../core/hooks.ts';
+import { freePrice, isGatewayError, type ClientHeaders, type Match, type Model, type Protocol, type Provider, type Routed } from '../../core/index.ts';
+import { parseJson } from '../../core/json.ts';
+import { crossReply, encodeBody } from '../../core/lanes.ts';
+import { lossHeader } from '../../core/loss.ts';
+import { Tally } from '../../core/tally.ts';
+import { shortenTo } from '../../core/truncation.ts';
+import { modelOf, protocol as images } from '../images/bodies.ts';
+import { families, wires, type Wire } from './families.ts';
+import { received } from './exchange.ts';
+
+export const sides = [...wires, 'images'] as const;
+export type Side = (typeof sides)[number];
+
+interface Facts {
+  readonly protocol: Protocol;
+  readonly headers: ClientHeaders;
+  readonly model: Model;
+  match(stream: boolean): Match;
+}
+
+function factsOf(side: Side): Facts {
+  return side === 'images' ? { protocol: images, headers: {}, model: modelOf('openai/gpt-image-1.5'), match: () => ({ operation: 'generate' }) } : families[side];
+}
+
+const provider: Provider = { name: 'house', endpoints: {}, sign: (request) => request };
+
+const hooks = createHooks();
+
+/** The exchange of a client's body on its attempt at a model of a vendor's. */
+function exchangeOf(client: Side, vendor: Side, body: Buffer, stream: boolean): Routed {
+  const { protocol, match, headers } = factsOf(client);
+  const { bytes, text, value } = parseJson(body);
+  const call = protocol.client.read(value, text, match(stream), headers);
+  const head = received(protocol.name);
+  const target = { provider, model: factsOf(vendor).model, price: freePrice, protocol: factsOf(vendor).protocol };
+  const canonical = call.decode();
+  return {
+    ...head, bytes, text, call, protocol,
+    attempt: { target, signal: head.signal, cancellation: head.cancellation, number: 1, startedAt: 0, phase: 'start', tally: new Tally(), sent: false, status: undefined, losses: [], firstEventAfter: undefined, duration: undefined, error: undefined },
+    principal: { kind: 'user', account: 'account', key: 'key' },
+    canonical: () => canonical,
+    record: () => undefined,
+    targets: [target],
+    grant: { targets: [target] },
+  };
+}
+
+/** What a refusal gives; everything else is thrown on. */
+async function unlessRefused(run: () => Promise<void>): Promise<'done' | 'refused'> {
+  try {
+    await run();
+    return 'done';
+  } catch (error) {
+    if (isGatewayError(error) && error.code !== 'internal') return 'refused';
+    throw error;
+  }
+}
+
+/** Reads a client's body, writes it for a vendor, and shortens it as for a model without room. */
+export function crossRequest(client: Side, vendor: Side, body: Buffer): Promise<'done' | 'refused'> {
+  return unlessRefused(async () => {
+    const exchange = exchangeOf(client, vendor, body, false);
+    exchange.call.suits?.(exchange.attempt.target.model);
+    shortenTo(1 / 2, exchange.canonical());
+    const { losses } = await encodeBody(hooks, exchange, client === vendor && client !== 'images');
+    lossHeader(losses);
+  });
+}
+
+const least: Readonly<Record<Side, object>> = {
+  'chat-completions': { model: 'a/b', messages: [{ role: 'user', content: 'Ahoy' }] },
+  responses: { model: 'a/b', input: 'Ahoy' },
+  messages: { model: 'a/b', max_tokens: 1000, messages: [{ role: 'user', content: 'Ahoy' }] },
+  'generate-content': { contents: [{ role: 'user', parts: [{ text: 'Ahoy' }] }] },
+  images: { model: 'a/b', prompt: 'A heron', quality: 'low' },
+};
+
+async function* inPieces(text: string, length: number): AsyncGenerator<Uint8Array> {
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length; at += length) yield bytes.subarray(at, at + length);
+}
+
+export interface VendorReply {
+  readonly client: Side;
+  readonly vendor: Side;
+  readonly text: string;
+  readonly streamed: boolean;
+}
+
+/** Crosses a vendor's reply to a client that asked for it in the same manner. */
+export function crossAnswer({ client, vendor, text, streamed }: VendorReply): Promise<'done' | 'refused'> {
+  return unlessRefused(async () => {
+    const body = Buffer.from(JSON.stringify({ ...least[client], ...(streamed && client !== 'generate-content' ? { stream: true } : {}) }));
+    const exchange = exchangeOf(client, vendor, body, streamed);
+    const headers = { 'content-type': streamed ? 'text/event-stream' : 'application/json' };
+    const lane = { verbatim: client === vendor && client !== 'images', stops: [] };
+    const pieces = crossReply(hooks, exchange, { status: 200, headers, body: inPieces(text, 1000) }, exchange.attempt.tally, lane);
+    for await (const piece of pieces) void piece;
+  });
+}

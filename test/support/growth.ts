@@ -1,0 +1,122 @@
+/**
+ * Requests and replies that can be made as large as one likes: each golden case, with one list, object, text or event of
+ * it repeated. A shape is drawn from them and made twice and four times as large; what is done for it may only grow alike.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import type { WireEvent } from '../../core/index.ts';
+import { readStream } from '../contract/replies.ts';
+import { isObject } from './json.ts';
+
+export type Path = readonly (string | number)[];
+
+/**
+ * How a place grows: a list by the same items again, or by items with names of their own, an object by fields that
+ * nobody knows, a text by itself.
+ */
+export type Manner = 'same' | 'distinct' | 'fields' | 'text';
+
+export interface Place {
+  readonly path: Path;
+  readonly manner: Manner;
+}
+
+/** Every place of a value that can grow. */
+export function* placesIn(value: unknown, path: Path = []): Generator<Place> {
+  if (typeof value === 'string') yield { path, manner: 'text' };
+  if (Array.isArray(value)) {
+    if (value.length > 0) yield* [{ path, manner: 'same' }, { path, manner: 'distinct' }] as const;
+    for (const [index, item] of value.entries()) yield* placesIn(item, [...path, index]);
+  } else if (isObject(value)) {
+    yield { path, manner: 'fields' };
+    for (const [name, member] of Object.entries(value)) yield* placesIn(member, [...path, name]);
+  }
+}
+
+const names = /^(.*_)?(id|name|Id)$|uri|url|title/;
+const numbers = /index$|^sequence_number$/i;
+
+/** The same with other names and numbers, alike for all that has the same `times`. */
+function renamed(value: unknown, times: number, field = ''): unknown {
+  if (typeof value === 'string') return names.test(field) ? `${value}_${times}` : value;
+  if (typeof value === 'number') return numbers.test(field) ? value + times : value;
+  if (Array.isArray(value)) return value.map((item) => renamed(item, times, field));
+  return isObject(value) ? Object.fromEntries(Object.entries(value).map(([name, member]) => [name, renamed(member, times, name)])) : value;
+}
+
+function repeated(items: readonly unknown[], manner: Manner, size: number): unknown[] {
+  return Array.from({ length: size * items.length }, (_, index) => {
+    const item = items[index % items.length];
+    return manner === 'distinct' ? renamed(item, Math.floor(index / items.length)) : item;
+  });
+}
+
+function grown(value: unknown, manner: Manner, size: number): unknown {
+  if (Array.isArray(value)) return repeated(value, manner, size);
+  if (typeof value === 'string') return value.padEnd(20, '-').repeat(size);
+  return isObject(value) ? { ...value, ...Object.fromEntries(Array.from({ length: size }, (_, index) => [`x_${index}`, index])) } : value;
+}
+
+/** The value, so many times as large at one place. */
+export function growAt(value: unknown, { path, manner }: Place, size: number): unknown {
+  const [first, ...rest] = path;
+  if (first === undefined) return grown(value, manner, size);
+  if (Array.isArray(value)) return value.map((item, index) => (index === first ? growAt(item, { path: rest, manner }, size) : item));
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, name === first ? growAt(member, { path: rest, manner }, size) : member]));
+}
+
+/** A part of a stream that is repeated, or an event that grows at one place. */
+export type StreamPlace = { readonly from: number; readonly to: number; readonly manner: 'same' | 'distinct' } | { readonly event: number; readonly place: Place };
+
+function parsed(data: string): unknown {
+  try {
+    return JSON.parse(data);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Every place of a stream that can grow: any event, any few that follow each other, and what is in one. */
+export function* placesInStream(events: readonly WireEvent[]): Generator<StreamPlace> {
+  for (const [from, { data }] of events.entries()) {
+    for (const length of [1, 2, 3, 6]) {
+      if (from + length > events.length) continue;
+      for (const manner of ['same', 'distinct'] as const) yield { from, to: from + length, manner };
+    }
+    for (const place of placesIn(parsed(data))) yield { event: from, place };
+  }
+}
+
+export function growStream(events: readonly WireEvent[], place: StreamPlace, size: number): string {
+  const frames = (each: readonly WireEvent[]): string => each.map(({ event, data }) => `${event === undefined ? '' : `event: ${event}\n`}data: ${data}\n\n`).join('');
+  if ('event' in place) {
+    return frames(events.map((each, index) => (index === place.event ? { ...each, data: JSON.stringify(growAt(parsed(each.data), place.place, size)) } : each)));
+  }
+  const part = events.slice(place.from, place.to);
+  const again = Array.from({ length: size }, (_, times) =>
+    place.manner === 'same' ? part : part.map(({ event, data }) => ({ event, data: data.startsWith('{') ? JSON.stringify(renamed(parsed(data), times)) : data })));
+  return frames([...events.slice(0, place.from), ...again.flat(), ...events.slice(place.to)]);
+}
+
+export interface GoldenCase {
+  readonly name: string;
+  readonly request: unknown;
+  /** A whole reply. */
+  readonly reply: unknown;
+  readonly events: readonly WireEvent[];
+}
+
+/** The golden cases of a wire; what a case does not have is undefined, or empty. */
+export function goldenCases(wire: string): GoldenCase[] {
+  const folder = new URL(`../golden/${wire}/`, import.meta.url);
+  return readdirSync(folder).map((name): GoldenCase => {
+    const files = new Set(readdirSync(new URL(name, folder)));
+    const bytes = (file: string): Buffer => readFileSync(new URL(`${name}/${file}`, folder));
+    return {
+      name,
+      request: files.has('request.json') ? parsed(bytes('request.json').toString()) : undefined,
+      reply: files.has('reply.json') ? parsed(bytes('reply.json').toString()) : undefined,
+      events: files.has('reply.sse') ? readStream(bytes('reply.sse')) : [],
+    };
+  });
+}
