@@ -14,6 +14,9 @@ const mostApart = 50;
  */
 export const longestCited = 32 * 1024;
 
+/** Characters of an answer that its citations repeat together. Thousands that cite all of it would make the reply a thousand times as long. */
+export const longestPassages = 256 * 1024;
+
 export class Transcript {
   readonly #limit: number;
   #joined = '';

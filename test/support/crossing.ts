@@ -7,7 +7,7 @@ import { lossHeader } from '../../core/loss.ts';
 import { Tally } from '../../core/tally.ts';
 import { shortenTo } from '../../core/truncation.ts';
 import { modelOf, protocol as images } from '../images/bodies.ts';
-import { families, wires, type Wire } from './families.ts';
+import { families, wires } from './families.ts';
 import { received } from './exchange.ts';
 
 export const sides = [...wires, 'images'] as const;
@@ -96,7 +96,7 @@ export function crossAnswer({ client, vendor, text, streamed }: VendorReply): Pr
     const exchange = exchangeOf(client, vendor, body, streamed);
     const headers = { 'content-type': streamed ? 'text/event-stream' : 'application/json' };
     const lane = { verbatim: client === vendor && client !== 'images', stops: [] };
-    const pieces = crossReply(hooks, exchange, { status: 200, headers, body: inPieces(text, 1000) }, exchange.attempt.tally, lane);
+    const pieces = crossReply(hooks, exchange, { status: 200, headers, body: inPieces(text, 1000) }, new Tally(), lane);
     for await (const piece of pieces) void piece;
   });
 }

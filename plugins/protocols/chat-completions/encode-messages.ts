@@ -98,11 +98,14 @@ type Steps = readonly [Step, ...Step[]];
 /** Turns in groups, each of which becomes one message. Behind calls nothing but results may stand, so what an assistant says after its calls joins their message. */
 function together(turns: readonly Step[]): Steps[] {
   const groups: [Step, ...Step[]][] = [];
+  let calls = false;
   for (const step of turns) {
+    const [, { role, blocks }] = step;
     const last = groups.at(-1);
-    const isBeside = step[1].role === 'assistant' && last?.some(([, { role, blocks }]) => role === 'assistant' && blocks.some(({ type }) => type === 'tool-call'));
+    const isBeside: boolean = calls && role === 'assistant';
     if (last && isBeside) last.push(step);
     else groups.push([step]);
+    calls = isBeside || (role === 'assistant' && blocks.some(({ type }) => type === 'tool-call'));
   }
   return groups;
 }

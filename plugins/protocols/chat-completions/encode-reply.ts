@@ -48,10 +48,17 @@ function join(into: Record<string, unknown>, delta: Readonly<Record<string, unkn
     if (name === '__proto__') continue;
     const there = into[name];
     if (typeof there === 'string' && typeof value === 'string') into[name] = there + value;
-    else if (Array.isArray(value)) into[name] = name === 'tool_calls' ? joinCalls(there, value) : [...(Array.isArray(there) ? there : []), ...value];
+    else if (Array.isArray(value)) into[name] = name === 'tool_calls' ? joinCalls(there, value) : joinItems(there, value);
     else if (isObject(there) && isObject(value)) join(there, value);
     else if (value !== null || there === undefined) into[name] = isObject(value) ? { ...value } : value;
   }
+}
+
+/** Adds to the list that is there, which is ours: a copy for each citation would take quadratic time. */
+function joinItems(there: unknown, items: readonly unknown[]): unknown[] {
+  if (!Array.isArray(there)) return [...items];
+  for (const item of items) there.push(item);
+  return there;
 }
 
 function joinCalls(there: unknown, fragments: readonly unknown[]): unknown[] {

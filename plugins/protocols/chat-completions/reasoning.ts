@@ -177,7 +177,8 @@ function readEntries(details: readonly unknown[], path: string): ReasoningBlock[
 
 /** A thought whose state came in an entry of its own; as an envelope's content it is no longer this wire's own. */
 function joined({ text, summary, opaque = [], at }: ReasoningBlock, more: readonly Opaque[]): ReasoningBlock {
-  return { type: 'reasoning', text, ...(summary ? { summary } : {}), opaque: [...opaque, ...more], ...(at === undefined ? {} : { at }) };
+  for (const state of more) opaque.push(state);
+  return { type: 'reasoning', text, ...(summary ? { summary } : {}), opaque, ...(at === undefined ? {} : { at }) };
 }
 
 /** An entry as it was read, in the fields it was read from. */

@@ -6,10 +6,12 @@
 import type { CanonicalEvent, Opaque } from '../../../core/index.ts';
 import { isObject, type Fields } from '../../shared/vendor-bag.ts';
 import { makeCallId } from './call-id.ts';
+import { JsonEnd } from './json-end.ts';
 import { unwrapInput } from '../../shared/custom-tools.ts';
 import { readSignatures } from './decode-messages.ts';
 import { areNone, mayBeNone, noArguments } from '../../shared/no-arguments.ts';
 import type { AskedTool } from '../../shared/offered-tools.ts';
+import { Transcript } from '../../shared/transcript.ts';
 
 /** What a call needs of the reply it stands in. */
 export interface CallPlace {
@@ -31,8 +33,13 @@ interface Call {
   custom: boolean;
   /** Whether the input has to be taken out of its arguments, at the end. */
   disguised: boolean;
-  text: string;
-  told: number;
+  /** What it is called with so far. */
+  readonly said: Transcript;
+  /** The part of it that was not told yet. */
+  waiting: string;
+  readonly end: JsonEnd;
+  /** Whether what is said is a whole object; undefined until somebody asks. */
+  isObject: boolean | undefined;
   readonly opaque: Opaque[];
 }
 
@@ -45,7 +52,21 @@ function textOf(value: unknown): string {
   return typeof value === 'object' && value !== null ? JSON.stringify(value) : word(value);
 }
 
-function isWholeJson(text: string): boolean {
+function addText(call: Call, text: string): void {
+  call.said.add(text);
+  call.waiting += text;
+  call.end.add(text);
+  call.isObject = undefined;
+}
+
+/** Whether the arguments of a call are a whole object. Parses them only once their brackets are closed, and not with each fragment. */
+function isWhole(call: Call): boolean {
+  if (!call.end.closed) return false;
+  call.isObject ??= isObjectText(call.said.text);
+  return call.isObject;
+}
+
+function isObjectText(text: string): boolean {
   try {
     return isObject(JSON.parse(text));
   } catch {
@@ -69,7 +90,7 @@ export class ToolCalls {
 
   /** Whether the arguments of every open call are complete, as far as that can be seen. */
   get whole(): boolean {
-    return this.#open.every(({ custom, text }) => custom || areNone(text) || isWholeJson(text));
+    return this.#open.every((call) => call.custom || areNone(call.said.text) || isWhole(call));
   }
 
   /** Passed a fragment, and where it stands among those that came with it. */
@@ -84,14 +105,14 @@ export class ToolCalls {
     // Snowflake and some relays send a call with nothing in it beside plain text.
     if (!call && id === '' && name === '' && text === '') return;
     if (!call || startsAnother(call, id, name, text)) {
-      call = { ordinal: this.#count, block: undefined, id, name, custom: isObject(fragment['custom']), disguised: false, text: '', told: 0, opaque: [] };
+      call = { ordinal: this.#count, block: undefined, id, name, custom: isObject(fragment['custom']), disguised: false, said: new Transcript(), waiting: '', end: new JsonEnd(), isObject: undefined, opaque: [] };
       this.#count += 1;
       this.#byIndex.set(index, call);
       this.#open.push(call);
     }
     call.id ||= id;
     call.name ||= name;
-    call.text += text;
+    if (text !== '') addText(call, text);
     if (fragment['extra_content'] !== undefined) for (const state of readSignatures(fragment['extra_content']).opaque) call.opaque.push(state);
     if (call.name !== '') this.#tell(call);
   }
@@ -100,9 +121,9 @@ export class ToolCalls {
   end(): void {
     const { candidate, emit } = this.#place;
     for (const call of this.#open) {
-      if (call.disguised) call.text = unwrapInput(call.text);
+      if (call.disguised) call.waiting = unwrapInput(call.said.text);
       // Other vendors, and the examples of OpenAI's clients, read arguments as JSON.
-      else if (!call.custom && areNone(call.text)) call.text = noArguments;
+      else if (!call.custom && areNone(call.said.text)) call.waiting = noArguments;
       const block = this.#tell(call, true);
       emit({ type: 'block-end', candidate, block, ...(call.opaque.length > 0 ? { opaque: call.opaque } : {}) });
     }
@@ -122,10 +143,11 @@ export class ToolCalls {
       const sealed = call.opaque.length > 0 ? { opaque: [...call.opaque] } : {};
       emit({ type: 'block-start', candidate, block: call.block, kind: 'tool-call', id, name: tool?.name ?? call.name, ...custom, ...sealed });
     }
-    const isHeld = !last && (call.disguised || (!call.custom && mayBeNone(call.text)));
-    if (!isHeld && call.text.length > call.told) {
-      emit({ type: 'block-delta', candidate, block: call.block, text: call.told === 0 ? call.text : call.text.slice(call.told) });
-      call.told = call.text.length;
+    const isUntold = call.said.length === call.waiting.length;
+    const isHeld = !last && (call.disguised || (!call.custom && isUntold && mayBeNone(call.waiting)));
+    if (!isHeld && call.waiting !== '') {
+      emit({ type: 'block-delta', candidate, block: call.block, text: call.waiting });
+      call.waiting = '';
     }
     return call.block;
   }
@@ -139,5 +161,5 @@ export function formerCall(call: unknown): unknown[] {
 /** Whether a fragment with the index of `call` begins another one: by its id, or by coming after whole arguments. */
 function startsAnother(call: Call, id: string, name: string, text: string): boolean {
   if (id !== '' && call.id !== '') return id !== call.id;
-  return name !== '' && (text !== '' || name !== call.name) && isWholeJson(call.text);
+  return name !== '' && (text !== '' || name !== call.name) && isWhole(call);
 }

@@ -16,7 +16,7 @@ import { decodeCitations, decodeGrounding, mostParts, Searches, type Answer } fr
 import { decodeLogprobs } from './logprobs.ts';
 import { isSamples, Samples } from './samples.ts';
 import { readSignature } from './signature.ts';
-import { offeredOtherwise } from '../../shared/offered-tools.ts';
+import { offeredOtherwise, type AskedTool } from '../../shared/offered-tools.ts';
 import { fitName } from './tool-names.ts';
 import { counters, decodeUsage } from './usage.ts';
 import { GenerateCall } from './read-request.ts';
@@ -37,7 +37,7 @@ interface Candidate {
   text: number | undefined;
   readonly answer: Answer;
   /** What was said of the candidate beside its parts. */
-  extras: Fields;
+  readonly extras: Record<string, unknown>;
   reason: string | undefined;
   finished: boolean;
 }
@@ -56,6 +56,7 @@ export class ReplyDecoder implements EventDecoder {
   #blocked = false;
   #reply = '';
   #counted = '';
+  #offered: ReadonlyMap<string, AskedTool> | undefined;
 
   constructor(call: ClientCall) {
     this.#call = call;
@@ -120,13 +121,12 @@ export class ReplyDecoder implements EventDecoder {
   #candidate(index: number): Candidate {
     const known = this.#candidates.get(index);
     if (known) return known;
-    const own = this.#call instanceof GenerateCall;
     const calls = new FunctionCalls({
       candidate: index,
       nextBlock: () => this.#nextBlock(),
       emit: (event) => void this.#events.push(event),
       reply: () => this.#reply,
-      offered: own ? new Map() : offeredOtherwise(this.#call.decode().tools ?? [], fitName),
+      offered: (this.#offered ??= this.#call instanceof GenerateCall ? new Map() : offeredOtherwise(this.#call.decode().tools ?? [], fitName)),
     });
     const candidate: Candidate = { index, calls, open: undefined, text: undefined, answer: { said: new Transcript(longestCited), starts: [] }, extras: {}, reason: undefined, finished: false };
     this.#candidates.set(index, candidate);
@@ -145,7 +145,7 @@ export class ReplyDecoder implements EventDecoder {
     if (isObject(logprobs)) this.#weigh(candidate, logprobs);
     if (Array.isArray(parts)) for (const part of parts) if (isObject(part)) this.#part(candidate, part);
     const extras = Object.entries(leftover(wire, candidateFields)).filter(([, value]) => value !== null && !(isObject(value) && Object.keys(value).length === 0));
-    if (extras.length > 0) candidate.extras = { ...candidate.extras, ...Object.fromEntries(extras) };
+    for (const [name, value] of extras) Object.defineProperty(candidate.extras, name, { value, writable: true, enumerable: true, configurable: true });
     if (typeof reason !== 'string' || reason === '' || reason === 'FINISH_REASON_UNSPECIFIED') return;
     candidate.reason = reason;
     // Older models say `STOP` in every chunk. A translated reply tells its end when the stream has ended; one that goes

@@ -18,7 +18,10 @@ export function encodeReply(events: readonly CanonicalEvent[], context: ReplyCon
       usageMetadata = encodeUsage(usage, bag.fields(event));
     }
     const added = parts.push(event);
-    if ('candidate' in event) contents.set(event.candidate, [...(contents.get(event.candidate) ?? []), ...added]);
+    if (!('candidate' in event)) continue;
+    const content = contents.get(event.candidate) ?? [];
+    contents.set(event.candidate, content);
+    for (const part of added) content.push(part);
   }
   const start = events.find((event) => event.type === 'response-start');
   if (start) loseForeignStart(context, start, protocolName);

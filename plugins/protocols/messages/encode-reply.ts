@@ -53,7 +53,8 @@ function join(block: Content, delta: Fields, index: number, inputs: Map<number, 
       inputs.set(index, (inputs.get(index) ?? '') + String(delta['partial_json']));
       break;
     case 'citations_delta':
-      block['citations'] = [...(Array.isArray(block['citations']) ? block['citations'] : []), delta['citation']];
+      if (Array.isArray(block['citations'])) block['citations'].push(delta['citation']);
+      else block['citations'] = [delta['citation']];
       break;
     default:
   }

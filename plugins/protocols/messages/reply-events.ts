@@ -5,7 +5,7 @@
  */
 import type { CanonicalEvent, Opaque, ReplyContext, Usage } from '../../../core/index.ts';
 import { loseForeign, loseForeignStart } from '../../shared/losses.ts';
-import { longestCited, Transcript } from '../../shared/transcript.ts';
+import { longestCited, longestPassages, Transcript } from '../../shared/transcript.ts';
 import type { Fields } from '../../shared/vendor-bag.ts';
 import { encodeAnnotation } from './annotations.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
@@ -44,12 +44,15 @@ export class ReplyEvents {
   #held: (readonly [Current, Opaque])[] = [];
   #usage: Usage = {};
   #begun = false;
+  #opening = false;
   #indices = 0;
   #calls = 0;
   #refused = false;
   #length = 0;
   /** The answer so far: citations of others say where in it they stand. */
   readonly #said = new Transcript(longestCited);
+  /** Characters of it that may still be repeated beside citations. */
+  #passages = longestPassages;
 
   /** `whole`: the reply is told in one, so that what seals its last text can stand before it. */
   constructor(context: ReplyContext, whole = false) {
@@ -114,16 +117,22 @@ export class ReplyEvents {
     else if (event.type === 'block-end') this.#end(current, event);
   }
 
-  /** Opens the next of the waiting blocks, and tells what was said of it meanwhile. */
+  /**
+   * Opens the next of the waiting blocks, and tells what was said of it meanwhile. One that has ended by then calls this
+   * again, which is left to the call that runs: thousands of blocks in a row would fill the stack.
+   */
   #next(): void {
+    if (this.#opening) return;
+    this.#opening = true;
     for (const [block, events] of this.#waiting) {
       this.#waiting.delete(block);
       for (const event of events) {
         if (event.type === 'block-start') this.#current = this.#place(event);
         else if (event.block === this.#current?.start.block) this.#tell(event);
       }
-      if (this.#current) return;
+      if (this.#current) break;
     }
+    this.#opening = false;
   }
 
   #add(current: Current, { text, vendor }: Event<'block-delta'>): void {
@@ -143,8 +152,9 @@ export class ReplyEvents {
 
   #cite(current: Current, { annotation }: Event<'annotation'>): void {
     const { text } = this.#said;
-    const citation = encodeAnnotation(annotation, text);
-    if (annotation.citedText === undefined && (annotation.end ?? 0) > text.length) this.#context.lost?.('annotations.citedText', 'the answer was too long to find the passage in it');
+    const citation = encodeAnnotation(annotation, this.#passages > 0 ? text : '');
+    if (annotation.citedText === undefined) this.#passages -= String(citation?.['cited_text'] ?? '').length;
+    if (annotation.citedText === undefined && ((annotation.end ?? 0) > text.length || this.#passages <= 0)) this.#context.lost?.('annotations.citedText', 'the answer was too long to find the passage in it, or its passages are too many');
     if (citation && current.start.kind === 'text') this.#delta(current, { type: 'citations_delta', citation });
     else this.#context.lost?.(`annotations.${annotation.kind}`, 'messages cites with an address only');
   }
@@ -186,9 +196,11 @@ export class ReplyEvents {
     const signatures = kind === 'reasoning' ? opaque.filter(isSignature) : [];
     for (const { value } of signatures) this.#delta(current, { type: 'signature_delta', signature: value });
     if (current.index !== undefined) this.#events.push({ type: 'content_block_stop', index: current.index });
-    const sealed = opaque.filter((state) => !signatures.includes(state));
-    if (kind === 'text') this.#held = [...this.#held, ...sealed.map((state) => [current, state] as const)];
-    else for (const state of sealed) this.#seal(current, state);
+    for (const state of opaque) {
+      if (kind === 'reasoning' && isSignature(state)) continue;
+      if (kind === 'text') this.#held.push([current, state]);
+      else this.#seal(current, state);
+    }
     this.#current = undefined;
     this.#next();
   }

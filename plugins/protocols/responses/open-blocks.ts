@@ -12,6 +12,8 @@ export interface OutputMessage {
   /** Its parts, which the finished item holds. */
   readonly content: Fields[];
   readonly item: Fields;
+  /** What it says that is not over. */
+  readonly open: Set<OpenSpeech>;
 }
 
 type Start = Extract<CanonicalEvent, { type: 'block-start' }>;

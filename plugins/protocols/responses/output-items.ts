@@ -139,6 +139,7 @@ export class OutputItems {
     this.#message ??= this.#startMessage(isObject(head) ? head : {});
     if (start.kind === 'refusal') this.#refusal = true;
     const speech = new OpenSpeech(this.#message, start.kind === 'refusal');
+    this.#message.open.add(speech);
     this.#tell('response.content_part.added', { ...speech.place, part: speech.shown() });
     return speech;
   }
@@ -147,13 +148,13 @@ export class OutputItems {
     const item = { ...head, id: this.#id('msg'), type: 'message', status: 'in_progress', role: 'assistant' };
     const content: Fields[] = [];
     const index = this.#add({ ...item, content }, { ...item, content: [] });
-    return { index, id: item.id, content, item };
+    return { index, id: item.id, content, item, open: new Set() };
   }
 
   #endMessage(status: string): void {
     const message = this.#message;
     if (!message) return;
-    for (const block of this.#blocks.values()) if (block.kind === 'speech' && !block.over) this.#endSpeech(block, []);
+    for (const speech of message.open) this.#endSpeech(speech, []);
     this.#message = undefined;
     this.#done(message.index, { ...message.item, status, content: message.content });
   }
@@ -252,6 +253,7 @@ export class OutputItems {
 
   #endSpeech(speech: OpenSpeech, opaque: readonly Opaque[]): void {
     speech.over = true;
+    this.#message?.open.delete(speech);
     for (const annotation of speech.cited) this.#cite(speech, annotation);
     const { refused, logprobs, said: { text } } = speech;
     if (refused) this.#tell('response.refusal.done', { ...speech.place, refusal: text });

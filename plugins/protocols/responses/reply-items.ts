@@ -26,6 +26,8 @@ interface Item {
   readonly type: string;
   /** Of a message: its parts by their index. */
   readonly parts: Map<number, Part>;
+  /** Of a message: the part that began last. The others are over. */
+  latest: Part | undefined;
   /** Of reasoning: characters sent of each part, by its list and index. */
   readonly thoughts: Map<string, number>;
   /** Of a message: what it says of itself, to be told with its first part. */
@@ -61,6 +63,8 @@ export class ReplyItems {
   /** State of tool calls, which comes in an item of its own. */
   readonly #sealed = new Map<string, Opaque[]>();
   #latest = 0;
+  /** The type of the item that began last. */
+  #latestType = '';
   #blocks = 0;
   calls = false;
   refusal = false;
@@ -83,11 +87,12 @@ export class ReplyItems {
     if (known) return known;
     this.#latest = index;
     const type = word(wire['type']);
-    const follows = [...this.#items.values()].at(-1)?.type === 'message';
+    const follows = this.#latestType === 'message';
+    this.#latestType = type;
     const rest = type === 'message' ? leftover(wire, messageHead) : {};
     const head = follows || Object.keys(rest).length > 0 ? { item: rest } : {};
     const own = type === 'reasoning' && word(wire['id']) !== '' ? bag.keep({ id: wire['id'] }) : {};
-    const item: Item = { type, own, parts: new Map(), thoughts: new Map(), head, block: undefined, sent: 0, pieces: new ArgumentPieces(), callId: undefined, over: false };
+    const item: Item = { type, own, parts: new Map(), latest: undefined, thoughts: new Map(), head, block: undefined, sent: 0, pieces: new ArgumentPieces(), callId: undefined, over: false };
     this.#items.set(index, item);
     if (isCall(type)) this.#startCall(item, wire);
     return item;
@@ -182,11 +187,12 @@ export class ReplyItems {
   #part(item: Item, position: number, kind: 'text' | 'refusal'): Part {
     const known = item.parts.get(position);
     if (known) return known;
-    for (const before of item.parts.values()) this.#endPart(before);
+    if (item.latest) this.#endPart(item.latest);
     if (kind === 'refusal') this.refusal = true;
     const block = this.#start(kind, item.parts.size === 0 ? bag.keep(item.head) : {});
     const part: Part = { block, sent: 0, annotations: 0, logprobs: 0, over: false };
     item.parts.set(position, part);
+    item.latest = part;
     return part;
   }
 
@@ -219,9 +225,15 @@ export class ReplyItems {
     }
     const encrypted = word(wire['encrypted_content']);
     const sealed = encrypted === '' ? undefined : readSealed(encrypted, this.#sealer);
-    if (sealed && typeof sealed.owner === 'object') this.#sealed.set(sealed.owner.call, [...(this.#sealed.get(sealed.owner.call) ?? []), sealed.opaque]);
+    if (sealed && typeof sealed.owner === 'object') this.#sealCall(sealed.owner.call, sealed.opaque);
     else if (sealed) this.#end(item.block ?? this.#start('reasoning', item.own), [sealed.opaque]);
     else if (item.block !== undefined) this.#end(item.block);
+  }
+
+  #sealCall(callId: string, state: Opaque): void {
+    const states = this.#sealed.get(callId);
+    if (states) states.push(state);
+    else this.#sealed.set(callId, [state]);
   }
 
   #startCall(item: Item, wire: Fields): void {
