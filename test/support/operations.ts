@@ -30,8 +30,13 @@ function count<Self, Args extends unknown[], Result>(
     scanned += cost(this, args, result);
     return result;
   };
+  return replace(owner, name, counting);
+}
+
+/** Puts something else in place of a built-in function. Returns what puts it back. */
+function replace(owner: object, name: PropertyKey, value: unknown): () => void {
   const descriptor = Object.getOwnPropertyDescriptor(owner, name);
-  Object.defineProperty(owner, name, { ...descriptor, value: counting });
+  Object.defineProperty(owner, name, { ...descriptor, value });
   return () => void Object.defineProperty(owner, name, descriptor ?? {});
 }
 
@@ -81,13 +86,13 @@ function watchTexts(): (() => void)[] {
 /** Every use of a pattern calls `exec` once it is replaced. */
 function watchPatterns(): () => void {
   const { exec } = RegExp.prototype;
-  RegExp.prototype.exec = function counting(this: RegExp, text: string): RegExpExecArray | null {
+  const counting = function counting(this: RegExp, text: string): RegExpExecArray | null {
     const from = this.global || this.sticky ? this.lastIndex : 0;
     const found = exec.call(this, text);
     scanned += found ? found.index + found[0].length - from : this.sticky ? 1 : String(text).length - from;
     return found;
   };
-  return () => void (RegExp.prototype.exec = exec);
+  return replace(RegExp.prototype, 'exec', counting);
 }
 
 const sources = /\/(core|plugins)\/.*\.ts$|\/node_modules\/(zod|eventsource-parser)\//;
