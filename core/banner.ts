@@ -1,7 +1,9 @@
 /** What whoever starts the gateway is shown: where its clients go, who answers, what is off and why; calls to paste the first time. */
 import { existsSync, readdirSync } from 'node:fs';
+import type { Model } from './catalog.ts';
 import { ConfigError, type Config } from './config.ts';
 import type { Gateway } from './gateway.ts';
+import { freePrice, type Nano } from './money.ts';
 import { reasonOf } from './plugin.ts';
 import { shortcomingsOf } from './shortcomings.ts';
 
@@ -34,8 +36,23 @@ function providerLines({ providers, off }: Gateway): string[] {
   return [...folded(`Providers: ${on || 'none'}.`), ...(missing ? folded(`Off: ${missing}.`) : [])];
 }
 
+/** What a model costs, to compare it with others: most of a call is its output. */
+function costOfTrying({ price = freePrice }: Model): Nano {
+  return price.image ?? price.output;
+}
+
+/** Commands to paste, each with a model that is there and may answer it. */
+function exampleLines({ examples, catalog }: Gateway, url: string): string[] {
+  const models = catalog.models().toSorted((one, other) => Number(costOfTrying(one) - costOfTrying(other)));
+  return examples.flatMap(({ line, output }) => {
+    const model = models.find((each) => each.output[0] === output);
+    if (!model && line.includes('{model}')) return [];
+    return [line.replaceAll('{url}', url).replaceAll('{model}', model?.id ?? '')];
+  });
+}
+
 export function banner(gateway: Gateway, url: string, { first, milliseconds }: { readonly first: boolean; readonly milliseconds: number }): string {
-  const examples = first ? gateway.examples.map((line) => line.replaceAll('{url}', url)) : [];
+  const examples = first ? exampleLines(gateway, url) : [];
   const ready = `Tollgate is ready at ${url} (${milliseconds.toFixed(0)} ms)`;
   const shortcomings = shortcomingsOf(gateway).flatMap(folded);
   return [ready, ...addressLines(gateway, url), ...providerLines(gateway), ...shortcomings, ...gateway.notes, ...examples].join('\n');

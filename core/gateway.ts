@@ -57,7 +57,7 @@ export interface Core {
 export interface Gateway extends Core {
   /** What plugins have to tell whoever starts the gateway, and calls to paste. */
   readonly notes: readonly string[];
-  readonly examples: readonly string[];
+  readonly examples: readonly Example[];
   readonly providers: Registry<Provider>;
   readonly keyrings: Registry<Keyring>;
   /** Plugins that do nothing, each with what would switch it on. */
@@ -71,10 +71,16 @@ export interface Gateway extends Core {
   close(): Promise<void>;
 }
 
+/** A command to paste, and what the model in it gives. */
+export interface Example {
+  readonly line: string;
+  readonly output: 'text' | 'image';
+}
+
 /** What plugins say of themselves when they are applied. */
 interface Told {
   readonly notes: string[];
-  readonly examples: string[];
+  readonly examples: Example[];
   readonly addresses: ClientAddress[];
   readonly off: Map<string, string>;
   readonly files: Set<string>;
@@ -91,7 +97,7 @@ function tellers({ notes, examples, addresses, off, files, looks }: Told, plugin
       logger.debug(`off: ${remedy} to switch it on`);
     },
     address: (address) => void addresses.push(address),
-    example: (line) => void examples.push(line),
+    example: (line, output = 'text') => void examples.push({ line, output }),
   };
 }
 

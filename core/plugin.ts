@@ -188,8 +188,11 @@ export interface Host {
   off(remedy: string): void;
   /** Names the base address of a protocol's clients, which is printed at the start; where nothing is below it, the protocol's errors say so. */
   address(address: ClientAddress): void;
-  /** Adds a command to paste, printed after all other lines; `{url}` in it becomes the gateway's address. */
-  example(line: string): void;
+  /**
+   * Adds a command to paste, printed after all other lines at the first start. `{url}` in it becomes the gateway's address,
+   * and `{model}` the cheapest model with this output, text unless given; without such a model the command is left out.
+   */
+  example(line: string, output?: 'text' | 'image'): void;
   /** Asks a vendor for its models when ready and from time to time, and offers what it answers. */
   discover(provider: Provider, source: { url: string; headers: Readonly<Record<string, string>>; options: ProviderOptions }): void;
 }

@@ -10,7 +10,7 @@ import { definePlugin, GatewayError } from '../../core/index.ts';
 import { counter } from '../shared/metric.ts';
 
 const options = z.strictObject({
-  /** Milliseconds that the event loop may lag, at the median of the last second. */
+  /** Milliseconds that the event loop may lag, at the median of each of the last two seconds: one long pause is no overload. */
   lag: z.number().positive().default(200),
   /** The share of the heap's limit that may be in use. */
   heap: z.number().gt(0).lte(1).default(0.9),
@@ -41,6 +41,7 @@ export const overload = definePlugin({
       ['reason'],
     );
     let strain: Strain | undefined;
+    let laggedBefore = false;
     let timer: NodeJS.Timeout | undefined;
 
     function look(): void {
@@ -48,9 +49,11 @@ export const overload = definePlugin({
       const { used_heap_size: used, heap_size_limit: limit } = getHeapStatistics();
       delay.reset();
       const before = strain;
-      if (lag > limits.lag) strain = { reason: 'lag', told: `its event loop lags by ${lag.toFixed(0)} ms` };
+      const lags = lag > limits.lag;
+      if (lags && laggedBefore) strain = { reason: 'lag', told: `its event loop lags by ${lag.toFixed(0)} ms` };
       else if (used > limit * limits.heap) strain = { reason: 'heap', told: `its heap holds ${((used / limit) * 100).toFixed(0)} % of what it may` };
       else strain = undefined;
+      laggedBefore = lags;
       if (strain !== undefined && before === undefined) logger.warn({ strain: strain.told }, 'new calls are turned away');
     }
 

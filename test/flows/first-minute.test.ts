@@ -97,6 +97,23 @@ describe('a start', () => {
     expect(again.printed().split('\n').length).toBeLessThan(12);
   });
 
+  it('offers calls of models that are there: the cheapest of each kind, and none of a kind that nobody serves', async () => {
+    const copy = emptyFolder();
+    expect((await runVerb(['init'], { ANTHROPIC_API_KEY: 'any' }, copy)).code).toBe(0);
+    const file = join(copy.folder, 'gateway.config.ts');
+    writeFileSync(file, readFileSync(file, 'utf8').replace(/^ {4}demo\(.*\),$/m, ''));
+    const gateway = await startProcess({ ANTHROPIC_API_KEY: 'any' }, copy);
+    await gateway.stop('SIGTERM');
+    const lines = gateway.printed().split('\n').filter((line) => line.startsWith('curl '));
+    expect(lines).toHaveLength(4);
+    for (const line of lines) expect(line).toMatch(/anthropic\/claude-[\w.-]*haiku/);
+    expect(gateway.printed()).not.toContain('demo/');
+    const bare = await startProcess({ TOLLGATE_DATA: join(copy.folder, 'other') }, copy);
+    await bare.stop('SIGTERM');
+    expect(bare.printed()).toMatch(/No provider is on.*demo\(\)/);
+    expect(bare.printed()).not.toMatch(/^curl /m);
+  });
+
   it('on all addresses names one that can be called', async () => {
     const copy = emptyFolder();
     expect((await runVerb(['init'], {}, copy)).code).toBe(0);

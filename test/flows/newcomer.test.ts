@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { makeDataFolder, runVerb, startProcess, type RunningGateway } from '../support/process.ts';
 
 const data = { TOLLGATE_DATA: makeDataFolder() };
@@ -54,6 +55,22 @@ describe('the command line beside it', () => {
     const key = typeof made === 'object' && made && 'key' in made ? String(made.key) : '';
     const response = await fetch(`${gateway.url}/v1/user/balance`, { headers: { authorization: `Bearer ${key}` } });
     expect(await response.json()).toMatchObject({ is_active: true, currency: 'USD' });
+  });
+
+  it('warns that the account of a new key has no credit, with the command that adds some, and the first refusal names it too', async () => {
+    const { output } = await runVerb(['keys', 'create', '--account', 'poor', '--json'], data);
+    const made = z.object({ key: z.string(), warning: z.string() }).parse(JSON.parse(output));
+    expect(made.warning).toContain('no credit');
+    const body = JSON.stringify({ model: 'demo/echo', messages: [{ role: 'user', content: 'Hello!' }] });
+    const call = (): Promise<Response> => fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers: { authorization: `Bearer ${made.key}`, 'content-type': 'application/json' }, body });
+    const refused = await call();
+    expect([refused.status, await refused.text()]).toEqual([402, expect.stringContaining('tollgate credit add poor <usd>')]);
+    const [command] = /tollgate credit add poor 5$/.exec(made.warning) ?? [''];
+    expect((await runVerb(command.split(' ').slice(1), data)).code).toBe(0);
+    expect((await call()).status).toBe(200);
+    const again = await runVerb(['keys', 'create', '--account', 'poor'], data);
+    expect(again.output).not.toContain('no credit');
+    expect((await runVerb(['keys', 'create', '--account', 'other'], data)).output).toContain('tollgate credit add other 5');
   });
 
   it('says what went wrong in one line, without a stack', async () => {

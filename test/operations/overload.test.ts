@@ -42,13 +42,24 @@ describe('an overloaded gateway', () => {
     const host = busyHost({ lag: 100 });
     await host.calls.ready.promise();
     lag.nanoseconds = 250e6;
-    vi.advanceTimersByTime(1000);
+    vi.advanceTimersByTime(2000);
     expect(await knock(host)).toMatchObject({ code: 'overloaded' });
     expect(await shedBy(host)).toBe('lag');
     expect(host.readiness.get('overload').fault()).toBe('its event loop lags by 250 ms');
     lag.nanoseconds = 20e6;
     vi.advanceTimersByTime(1000);
     expect([await knock(host), host.readiness.get('overload').fault()]).toEqual([undefined, undefined]);
+    await host.calls.close.promise();
+  });
+
+  it('takes calls after one long pause of its event loop', async () => {
+    const host = busyHost({ lag: 100 });
+    await host.calls.ready.promise();
+    for (const lagged of [250e6, 20e6, 250e6]) {
+      lag.nanoseconds = lagged;
+      vi.advanceTimersByTime(1000);
+      expect([await knock(host), host.readiness.get('overload').fault()]).toEqual([undefined, undefined]);
+    }
     await host.calls.close.promise();
   });
 

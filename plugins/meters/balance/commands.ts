@@ -1,7 +1,7 @@
 /** The verbs for accounts, keys, credit and usage. Each opens the ledger itself, so they work with and without a running server. */
 import { type Command, type CommandOption, type CommandResult } from '../../../core/index.ts';
 import { accountBalance, accountOrder, addCredit, createAccount, creditOrder, listAccounts, type ShownBalance } from './operator/accounts.ts';
-import { changeKey, createKey, keyChanges, keyOrder, keyQuery, listKeys, rotateKey, rotationOrder, type ShownKey } from './operator/keys.ts';
+import { changeKey, createKey, keyChanges, keyOrder, keyQuery, listKeys, rotateKey, rotationOrder, type NewKey, type ShownKey } from './operator/keys.ts';
 import { page, read } from './operator/reading.ts';
 import { usage, usageCsv, usageQuery } from './operator/reports.ts';
 import { creditKinds, usageGroups, type Store } from './store.ts';
@@ -52,9 +52,11 @@ function balanceLine({ account, balance, total, used, pending, available }: Show
   return `${account}: ${balance} USD (${total} credited, ${used} used); ${pending} reserved, ${available} available`;
 }
 
-function secretResult(made: ShownKey & { readonly key: string }): CommandResult {
-  const { key, account, id } = made;
-  return { json: made, text: `${key}\nKept nowhere: this is the only time it is shown. ${account === null ? 'Operator' : `Account "${account}"`}, key ${id}.` };
+function secretResult(made: NewKey): CommandResult {
+  const { key, account, id, warning } = made;
+  const owner = account === null ? 'Operator' : `Account "${account}"`;
+  const lines = [key, `Kept nowhere: this is the only time it is shown. ${owner}, key ${id}.`, ...(warning === undefined ? [] : [warning])];
+  return { json: made, text: lines.join('\n') };
 }
 
 function keyResult(key: ShownKey): CommandResult {

@@ -41,7 +41,10 @@ const key = z
     rotatedTo: z.string().nullable(),
   })
   .meta({ title: 'Key' });
-const newKey = key.extend({ key: z.string().meta({ description: 'The secret, told this once.' }) }).meta({ title: 'NewKey' });
+const newKey = key.extend({
+  key: z.string().meta({ description: 'The secret, told this once.' }),
+  warning: z.string().optional().meta({ description: 'Says that the account has no credit, and how to add some.' }),
+}).meta({ title: 'NewKey' });
 
 const credited = z.looseObject({ status: z.string(), account: z.string(), total: usd }).meta({ title: 'Credited' });
 const entry = z.looseObject({

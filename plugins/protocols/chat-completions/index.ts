@@ -15,7 +15,7 @@ import { retarget } from './retarget.ts';
 
 const path = '/v1/chat/completions';
 
-const example = `curl {url}${path} -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" -d '{"model":"demo/echo","messages":[{"role":"user","content":"Hello!"}]}'`;
+const example = `curl {url}${path} -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" -d '{"model":"{model}","messages":[{"role":"user","content":"Hello!"}]}'`;
 
 /** Canonical fields that this protocol spells otherwise. */
 const fieldNames = {

@@ -53,7 +53,7 @@ export const generateContent = definePlugin({
   apply(host, { mount }) {
     host.protocols.add(protocolAt(mount));
     host.address({ protocol: protocolName, client: '@google/genai', path: mount, serves: served });
-    host.example(`curl {url}${mount}/v1beta/models/demo/echo:generateContent -H "x-goog-api-key: $KEY" -H "Content-Type: application/json" -d '{"contents":[{"role":"user","parts":[{"text":"Hello!"}]}]}'`);
+    host.example(`curl {url}${mount}/v1beta/models/{model}:generateContent -H "x-goog-api-key: $KEY" -H "Content-Type: application/json" -d '{"contents":[{"role":"user","parts":[{"text":"Hello!"}]}]}'`);
     for (const route of listingRoutes(host.catalog, mount)) host.routes.add(route);
   },
 });

@@ -15,7 +15,7 @@ const calls: Readonly<Record<string, Match>> = {
   'POST /v1/images/edits': { operation: 'edit', body: 'multipart' },
 };
 
-const example = `curl {url}/v1/images/generations -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" -d '{"model":"demo/paint","prompt":"A lighthouse","quality":"auto","size":"512x512"}'`;
+const example = `curl {url}/v1/images/generations -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" -d '{"model":"{model}","prompt":"A lighthouse","quality":"auto","size":"1024x1024"}'`;
 
 /** Canonical fields that have another name in this protocol. */
 const fieldNames = {
@@ -66,7 +66,7 @@ export const images = definePlugin({
   apply(host, options) {
     host.protocols.add(protocolWith(options));
     host.address({ protocol: protocolName, client: 'openai', path: '/v1' });
-    host.example(example);
+    host.example(example, 'image');
     // Runs after the taps that add targets.
     host.hooks.route.tap({ name: protocolName, stage: 1 }, (targets, parsed) => reachable(targets, parsed));
   },

@@ -99,6 +99,6 @@ export const responses = definePlugin({
   apply(host, { assistantItems }) {
     host.protocols.add(assistantItems === 'strict' ? protocol : protocolWith(assistantItems));
     host.address({ protocol: protocolName, client: 'openai', path: '/v1' });
-    host.example(`curl {url}/v1/responses -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" -d '{"model":"demo/echo","input":"Hello!"}'`);
+    host.example(`curl {url}/v1/responses -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" -d '{"model":"{model}","input":"Hello!"}'`);
   },
 });

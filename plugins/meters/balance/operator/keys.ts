@@ -63,7 +63,16 @@ function checkOperatorKey({ spendCap, models, callsPerMinute }: z.output<typeof 
   if (param !== undefined) throw new GatewayError('invalid_request', `${param}: an operator key spends nothing and calls no model`, { param });
 }
 
-export async function createKey(store: Store, order: z.output<typeof keyOrder>): Promise<ShownKey & { readonly key: string }> {
+/** What to do about an account whose calls are all refused, since it has no credit; undefined where it has some. */
+async function creditAdvice(store: Store, account: string): Promise<string | undefined> {
+  const balance = await store.balance(account);
+  if (!balance || balance.total > 0n) return undefined;
+  return `The account "${account}" has no credit, so every call that costs something is refused. Add some: tollgate credit add ${account} 5`;
+}
+
+export type NewKey = ShownKey & { readonly key: string; readonly warning?: string };
+
+export async function createKey(store: Store, order: z.output<typeof keyOrder>): Promise<NewKey> {
   const { account, kind, name, limits: stated, credit } = order;
   if ((account === undefined) !== (kind === 'operator')) {
     throw new GatewayError('invalid_request', 'a user key has an account, and an operator key has none', { param: 'account' });
@@ -75,7 +84,8 @@ export async function createKey(store: Store, order: z.output<typeof keyOrder>):
   const made = await issueKey(store, { account, name, ...limited });
   if (!made) throw new GatewayError('not_found', `there is no account "${account}" to make a key for`);
   if (credit !== undefined && account !== undefined) await addCredit(store, { account, amount: credit, kind: 'top-up' });
-  return { key: made.secret, ...(await findKey(store, made.id)) };
+  const warning = account === undefined ? undefined : await creditAdvice(store, account);
+  return { key: made.secret, ...(await findKey(store, made.id)), ...(warning === undefined ? {} : { warning }) };
 }
 
 export async function listKeys(store: Store, query: z.output<typeof keyQuery>) {
