@@ -76,7 +76,7 @@ const responsesRows: readonly Later[] = [
   ['input[0].content[1]', responsesSaid({ type: 'summary_text', text: 'x' })],
   ['input[0].content[1]', responsesSaid({ type: 'input_model', data: 'AAAA' })],
   ['input[0].content[1].detail', responsesSaid({ type: 'input_image', image_url: `data:image/png;base64,${pixel}`, detail: 'ultra' })],
-  ['input[0].content[1]', responsesSaid({ type: 'input_audio', input_audio: { data: 'AAAA', format: 'opus' } })],
+  ['input[0].content[1]', responsesSaid({ type: 'input_audio', input_audio: { data: 'AAAA', format: 'opus' } }), 'audio/opus'],
   ['input[0].content[1].prompt_cache_breakpoint', responsesSaid({ type: 'input_text', text: 'x', prompt_cache_breakpoint: { mode: 'implicit' } })],
   ['input[0].content[1].prompt_cache_breakpoint', responsesSaid({ type: 'input_text', text: 'x', prompt_cache_breakpoint: { mode: 'explicit', ttl: '7d' } })],
   ['input[1]', itemsOf({ type: 'deep_research_call', id: 'dr_1' }, { role: 'user', content: 'Go on.' })],
@@ -271,7 +271,7 @@ it('there are more than a hundred of them', () => {
   expect(wires.flatMap((wire) => rows[wire]).length).toBeGreaterThan(100);
 });
 
-const open: readonly Wire[] = ['messages', 'chat-completions'];
+const open: readonly Wire[] = ['messages', 'chat-completions', 'responses'];
 
 describe.each(open)('a value of tomorrow in %s', (client) => {
   it.each(named(client))('passes byte for byte to a vendor of the same protocol: %s', async (_, _field, body) => {

@@ -74,11 +74,11 @@ describe('what is almost plain is read field by field', () => {
 
   it.each([
     ['id', { type: 'message', role: 'user', content: 'a', id: 1 }],
-    ['status', { type: 'message', role: 'user', content: 'a', status: 'odd' }],
-    ['role', { type: 'message', role: 'clerk', content: 'a' }],
+    ['status', { type: 'message', role: 'user', content: 'a', status: 5 }],
+    ['role', { type: 'message', role: 5, content: 'a' }],
     ['content', { type: 'message', role: 'user', content: 5 }],
     ['content[0].text', { type: 'message', role: 'user', content: [{ type: 'input_text', text: 1 }] }],
-    ['content[0].prompt_cache_breakpoint.mode', { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'a', prompt_cache_breakpoint: { mode: 'b' } }] }],
+    ['content[0].prompt_cache_breakpoint.mode', { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'a', prompt_cache_breakpoint: { mode: 5 } }] }],
     ['content[0].annotations', { type: 'message', role: 'assistant', id: 'a', status: 'completed', content: [{ type: 'output_text', text: 'a', annotations: 1 }] }],
     ['call_id', { type: 'function_call', call_id: '', name: 'a', arguments: '' }],
     ['name', { type: 'function_call', call_id: 'a', name: '', arguments: '' }],

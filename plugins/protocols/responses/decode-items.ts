@@ -4,9 +4,10 @@
  * item was written, so that the items can be restored one for one.
  */
 import type { Block, Opaque, Turn } from '../../../core/index.ts';
+import { markUnknown } from '../../shared/open-values.ts';
 import { leftover, nested, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
-import { decodeContent } from './decode-parts.ts';
+import { decodeContent, type MediaBlock, type TextBlock } from './decode-parts.ts';
 import { headForm, plainHead } from './item-head.ts';
 import type { ReadItem } from './read-items.ts';
 import { readSealed, sealerOf, type Sealed } from './sealed.ts';
@@ -107,6 +108,7 @@ function decodeItem(read: ReadItem, at: string, reading: Reading): Turn | undefi
     case 'image-call':
       return acted(decodeImageCall(read.item, at), at);
     case 'other':
+      if (read.strangeRole) return { role: 'user', blocks: [{ type: 'foreign', protocol: protocolName, value: read.item, at: `${at}.role`, ...markUnknown(protocolName) }], at };
       return acted({ type: 'foreign', protocol: protocolName, value: read.item, at }, at);
   }
 }
@@ -115,13 +117,16 @@ function acted(block: Block, at: string): Turn {
   return { role: 'assistant', blocks: [block], at };
 }
 
-const messageFields = new Set([...plainHead, 'role', 'content']);
+const strangeStatus = new Set(['type', 'id', 'role', 'content']);
+const messageFields = new Set([...strangeStatus, ...plainHead]);
+const statuses = new Set(['in_progress', 'completed', 'incomplete']);
 
 function decodeMessage(message: WireMessage, at: string): Turn {
   const { role, content } = message;
   const blocks: Block[] = decodeContent(content, `${at}.content`, role);
-  const rest = leftover(message, messageFields);
-  const form = [...headForm(message, ['type', 'id', 'status']), ...(typeof content === 'string' ? ['string'] : [])];
+  const isUsual = message.status === undefined || message.status === null || statuses.has(message.status);
+  const rest = leftover(message, isUsual ? messageFields : strangeStatus);
+  const form = [...headForm(message, isUsual ? ['type', 'id', 'status'] : ['type', 'id']), ...(typeof content === 'string' ? ['string'] : [])];
   const [first, ...others] = blocks;
   if (role !== 'assistant' || !first) return { role, blocks, at, ...bag.keep(rest, form) };
   const opening = { ...first, ...bag.keep({ ...bag.fields(first), ...nested('item', rest) }, ['message', ...form, ...bag.form(first)]) };
@@ -148,18 +153,24 @@ function decodeCall(item: WireCall, at: string, { names, sealed }: Reading): Blo
   };
 }
 
-const outputFields = new Set([...plainHead, 'call_id', 'output']);
+const outputHead = new Set([...plainHead, 'call_id']);
+const outputFields = new Set([...outputHead, 'output']);
 
 function decodeOutput(item: WireCallOutput, at: string): Block {
   const { output } = item;
-  const content = decodeContent(output, `${at}.output`, 'tool').map((block) => (block.type === 'refusal' ? { type: 'text' as const, text: block.text, at: block.at } : block));
+  const parts = decodeContent(output, `${at}.output`, 'tool');
+  const content = parts.flatMap((block): (TextBlock | MediaBlock)[] => {
+    if (block.type === 'refusal') return [{ type: 'text', text: block.text, at: block.at }];
+    return block.type === 'foreign' ? [] : [block];
+  });
   return {
     type: 'tool-result',
     callId: item.call_id,
     content,
     ...(item.type === 'custom_tool_call_output' ? { custom: true } : {}),
     at,
-    ...bag.keep(leftover(item, outputFields), [...headForm(item), ...(typeof output === 'string' ? ['string'] : [])]),
+    // Parts that only this protocol has are kept with the whole.
+    ...bag.keep(leftover(item, content.length < parts.length ? outputHead : outputFields), [...headForm(item), ...(typeof output === 'string' ? ['string'] : [])]),
   };
 }
 

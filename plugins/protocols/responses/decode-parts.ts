@@ -1,24 +1,39 @@
 /** The parts of a message's content, or of a tool's result, as canonical blocks. */
 import type { Block } from '../../../core/index.ts';
 import { documentType, isUrl, readDataUrl } from '../../shared/data-url.ts';
+import { markUnknown } from '../../shared/open-values.ts';
 import { leftover, nested, type Fields, type Sides } from '../../shared/vendor-bag.ts';
-import { bag, nativeVendor } from './bag.ts';
-import type { WireContent, WirePart } from './wire.ts';
+import { bag, nativeVendor, protocolName } from './bag.ts';
+import { isKnownPart, type WireContent, type WirePart } from './wire.ts';
 
 export type TextBlock = Extract<Block, { type: 'text' }>;
 export type MediaBlock = Extract<Block, { type: 'media' }>;
 export type RefusalBlock = Extract<Block, { type: 'refusal' }>;
 export type SpokenBlock = TextBlock | MediaBlock | RefusalBlock;
+/** A part of a kind that is not known here. */
+export type ForeignPart = Extract<Block, { type: 'foreign' }> & { form: Record<string, string[]> };
 
 /** The kind of a text part that goes without saying. */
 export function textKind(role: string): 'input_text' | 'output_text' {
   return role === 'assistant' ? 'output_text' : 'input_text';
 }
 
+/** How a thing is kept that stood among the parts of a message. */
+export const foreignForm = 'part';
+
+/** What a user says is worthless to other vendors without it. */
+function foreignPart(value: Fields, at: string, role: string): ForeignPart {
+  const words = role === 'assistant' ? [] : bag.form(markUnknown(protocolName));
+  return { type: 'foreign', protocol: protocolName, value, at, form: { [protocolName]: [...words, foreignForm] } };
+}
+
 /** Passed where the content stands, and whose it is. */
-export function decodeContent(content: WireContent, at: string, role: string): SpokenBlock[] {
+export function decodeContent(content: WireContent, at: string, role: string): (SpokenBlock | ForeignPart)[] {
   if (typeof content === 'string') return [{ type: 'text', text: content, at }];
-  return content.map((part, index) => ({ ...decodePart(part, role), at: `${at}[${index}]` }));
+  return content.map((part, index) => {
+    const place = `${at}[${index}]`;
+    return isKnownPart(part) ? { ...decodePart(part, role), at: place } : foreignPart(part, place, role);
+  });
 }
 
 function decodePart(part: WirePart, role: string): SpokenBlock {
@@ -37,12 +52,12 @@ function decodePart(part: WirePart, role: string): SpokenBlock {
       const { data, format } = part.input_audio;
       const inner = nested('input_audio', leftover(part.input_audio, new Set(['data', 'format'])));
       const sides = bag.keep({ ...rest(part, ['input_audio']), ...cacheLeft(part), ...inner });
-      return { type: 'media', kind: 'audio', source: { type: 'base64', data }, mediaType: audioTypes[format], ...decodeCache(part), ...sides };
+      return { type: 'media', kind: 'audio', source: { type: 'base64', data }, mediaType: audioTypes.get(format) ?? `audio/${format}`, ...decodeCache(part), ...sides };
     }
   }
 }
 
-const audioTypes = { wav: 'audio/wav', mp3: 'audio/mpeg' } as const;
+const audioTypes: ReadonlyMap<string, string> = new Map([['mp3', 'audio/mpeg']]);
 
 function rest(part: object, known: readonly string[]): Fields {
   return leftover(part, new Set(['type', 'prompt_cache_breakpoint', ...known]));
@@ -105,11 +120,16 @@ function cacheTime(ttl: unknown): (typeof cacheTimes)[number] | undefined {
   return cacheTimes.find((time) => time === ttl);
 }
 
+function isExplicit({ mode }: { readonly mode?: unknown }): boolean {
+  return mode === 'explicit';
+}
+
 function decodeCache({ prompt_cache_breakpoint: mark }: Marked): Pick<MediaBlock, 'cache'> {
-  return mark ? { cache: { ttl: cacheTime(mark.ttl) } } : {};
+  return mark && isExplicit(mark) ? { cache: { ttl: cacheTime(mark.ttl) } } : {};
 }
 
 /** Of a cache mark, what the canonical one does not say; that there is a mark goes without saying. */
 function cacheLeft({ prompt_cache_breakpoint: mark }: Marked): Fields {
+  if (mark && !isExplicit(mark)) return { prompt_cache_breakpoint: mark };
   return mark ? nested('prompt_cache_breakpoint', leftover(mark, new Set(cacheTime(mark.ttl) ? ['mode', 'ttl'] : ['mode']))) : {};
 }

@@ -9,7 +9,7 @@ import { decodeItems } from './decode-items.ts';
 import { decodeChoice, decodeTools } from './decode-tools.ts';
 import type { ReadRequest } from './read-request.ts';
 import { ToolNames } from './tool-names.ts';
-import type { WireFormat, WireRequest } from './wire.ts';
+import { isKnownFormat, type WireAnyFormat, type WireFormat, type WireRequest } from './wire.ts';
 
 type Format = NonNullable<CanonicalRequest['format']>;
 
@@ -87,7 +87,9 @@ function spelling(wire: WireRequest): string[] {
   return form;
 }
 
-const reasoningFields = new Set(['effort', 'summary']);
+const truncations = new Set(['auto', 'disabled']);
+const effortAlone = new Set(['effort']);
+const reasoningFields = new Set([...effortAlone, 'summary']);
 const textFields = new Set(['format', 'verbosity']);
 const plainFormat = new Set(['type']);
 const schemaFormat = new Set(['type', 'name', 'description', 'schema', 'strict']);
@@ -98,14 +100,15 @@ function leftFields(wire: WireRequest, choiceRead: boolean): Fields {
   if (choiceRead) known.add('tool_choice');
   const { provider: _preferences, ...vendorsOwn } = wire;
   const include = wire.include?.filter((name) => !knownIncludes.has(name)) ?? [];
-  const format = wire.text?.format;
+  const truncates = wire.truncation && !truncations.has(wire.truncation);
   return {
     ...leftover(vendorsOwn, known),
     ...(include.length > 0 ? { include } : {}),
-    ...nested('reasoning', leftover(wire.reasoning ?? {}, reasoningFields)),
-    ...nested('text', { ...leftover(wire.text ?? {}, textFields), ...nested('format', format && format.type !== 'json_schema' ? leftover(format, plainFormat) : {}) }),
+    ...nested('reasoning', leftover(wire.reasoning ?? {}, isUsualSummary(wire) ? reasoningFields : effortAlone)),
+    ...nested('text', { ...leftover(wire.text ?? {}, textFields), ...formatLeft(wire.text?.format) }),
     ...(typeof wire.user === 'string' && typeof wire.safety_identifier === 'string' ? { safety_identifier: wire.safety_identifier } : {}),
     ...(wire.input === null ? { input: null } : {}),
+    ...(truncates ? { truncation: wire.truncation } : {}),
   };
 }
 
@@ -115,8 +118,24 @@ function decodeReasoning(reasoning: WireRequest['reasoning']): CanonicalRequest[
   return effort || summary ? { effort: effort ?? undefined, display: summary ? 'summary' : undefined } : undefined;
 }
 
-function decodeFormat(format: WireFormat | null | undefined): Format | undefined {
-  if (!format) return undefined;
+/** The whole of a format that only its vendor knows. */
+function formatLeft(format: WireAnyFormat | null | undefined): Fields {
+  if (!format) return {};
+  if (!isKnownFormat(format)) return { format };
+  return nested('format', format.type === 'json_schema' ? {} : leftover(format, plainFormat));
+}
+
+const summaries = new Set(['auto', 'concise', 'detailed']);
+
+function isUsualSummary({ reasoning }: WireRequest): boolean {
+  return !reasoning?.summary || summaries.has(reasoning.summary);
+}
+
+function decodeFormat(format: WireAnyFormat | null | undefined): Format | undefined {
+  return format && isKnownFormat(format) ? decodeKnownFormat(format) : undefined;
+}
+
+function decodeKnownFormat(format: WireFormat): Format {
   if (format.type === 'text') return { type: 'text' };
   if (format.type === 'json_object') return { type: 'json' };
   const { name, description, schema, strict } = format;

@@ -3,6 +3,7 @@
  * itself is kept on the first.
  */
 import type { CanonicalRequest, Tool } from '../../../core/index.ts';
+import { oneOfKnown } from '../../shared/open-values.ts';
 import { isObject, leftover, nested, type Fields, type Sides } from '../../shared/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import type { ReadTool } from './read-items.ts';
@@ -80,9 +81,14 @@ function isPlainReference(value: unknown): value is { type: string; name: string
   return isObject(value) && (value['type'] === 'function' || value['type'] === 'custom') && typeof value['name'] === 'string' && Object.keys(value).length === 2;
 }
 
-/** Undefined as well where a tool of the vendor's own is chosen: such a choice stays as it is, among the vendor's fields. */
+const modes = ['none', 'auto', 'required'] as const;
+
+/** Undefined as well where a tool of the vendor's own is chosen, or in a way that is not known here: such a choice stays as it is, among the vendor's fields. */
 export function decodeChoice(choice: WireRequest['tool_choice']): ToolChoice | undefined {
-  if (typeof choice === 'string') return { mode: choice };
+  if (typeof choice === 'string') {
+    const mode = oneOfKnown(choice, modes);
+    return mode && { mode };
+  }
   if (!choice) return undefined;
   const { type, name, tools, mode } = choice;
   if ((type === 'function' || type === 'custom') && typeof name === 'string') return { mode: 'one', names: [name], ...bag.keep(leftover(choice, choiceFields)) };

@@ -7,7 +7,7 @@ import type { Lose } from '../../shared/losses.ts';
 import { isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { partBreak } from './decode-items.ts';
-import type { SpokenBlock } from './decode-parts.ts';
+import { foreignForm, type ForeignPart, type SpokenBlock } from './decode-parts.ts';
 import { cacheMark, encodeParts, joinParts } from './encode-parts.ts';
 import { headOf, spelt } from './item-head.ts';
 import { isMadeId } from './response-object.ts';
@@ -79,7 +79,8 @@ function encodeTurn(turn: Turn, at: string, encoding: Encoding): Fields[] {
   return withoutLooseReasoning(entries, encoding).flatMap((entry) => ('item' in entry ? [entry.item] : encodeMessage(entry.message, turn, encoding)));
 }
 
-function isSpoken(block: Block): block is SpokenBlock {
+function isSpoken(block: Block): block is SpokenBlock | ForeignPart {
+  if (block.type === 'foreign') return bag.form(block).includes(foreignForm);
   return block.type === 'text' || block.type === 'refusal' || (block.type === 'media' && !bag.form(block).includes('image-call'));
 }
 
@@ -94,7 +95,7 @@ function turnSides(turn: Turn): Message['sides'] {
 }
 
 /** An assistant's message, one of several items of its turn, is remembered on its first block. */
-function messageSides(turn: Turn, block: SpokenBlock): Message['sides'] {
+function messageSides(turn: Turn, block: SpokenBlock | ForeignPart): Message['sides'] {
   const form = bag.form(block);
   const { item } = bag.fields(block);
   return form.includes('message') ? { fields: isObject(item) ? item : {}, form } : turnSides(turn);
@@ -122,7 +123,7 @@ function withoutItem(part: Fields): Fields {
   return rest;
 }
 
-function encodeBlock(block: Exclude<Block, SpokenBlock> | Kind<'media'>, path: string, encoding: Encoding): Fields | undefined {
+function encodeBlock(block: Exclude<Block, SpokenBlock | ForeignPart> | Kind<'media'>, path: string, encoding: Encoding): Fields | undefined {
   switch (block.type) {
     case 'tool-call':
       return encodeCall(block, path, encoding);
@@ -162,6 +163,8 @@ function encodeResult(block: Kind<'tool-result'>, path: string, encoding: Encodi
   const { own, customCalls, lose } = encoding;
   if (block.isError) lose(`${path}.isError`, 'responses has no mark for failed tools');
   const form = bag.form(block);
+  // What only this protocol has is kept with the whole.
+  const { output } = bag.fields(block);
   const parts = block.content.flatMap((part, position) => encodeParts(part, 'tool', `${path}.content[${position}]`, encoding));
   const mark = own ? undefined : cacheMark(block, path, encoding);
   if (mark) parts.push({ ...(parts.pop() ?? { type: 'input_text', text: '' }), prompt_cache_breakpoint: mark });
@@ -170,7 +173,7 @@ function encodeResult(block: Kind<'tool-result'>, path: string, encoding: Encodi
     type: custom ? 'custom_tool_call_output' : 'function_call_output',
     ...headOf(form),
     call_id: callId(block.callId, own),
-    output: joinParts(parts, form, own),
+    output: output ?? joinParts(parts, form, own),
   });
 }
 

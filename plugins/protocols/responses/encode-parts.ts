@@ -7,14 +7,14 @@ import { contextOf } from '../../shared/document-context.ts';
 import { documentName } from '../../shared/document-name.ts';
 import { pictureUrl } from '../../shared/picture-url.ts';
 import { refuseFile, refusePart } from '../../shared/refuse-part.ts';
-import { overlay, type Fields } from '../../shared/vendor-bag.ts';
+import { isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, nativeVendor } from './bag.ts';
-import { textKind, type MediaBlock, type SpokenBlock, type TextBlock } from './decode-parts.ts';
+import { textKind, type ForeignPart, type MediaBlock, type SpokenBlock, type TextBlock } from './decode-parts.ts';
 import type { Encoding } from './encode-items.ts';
 import { spelt } from './item-head.ts';
 
 /** Mostly one part: none where it is lost, two where something is said of a document. */
-export function encodeParts(block: SpokenBlock, role: string, path: string, encoding: Encoding): Fields[] {
+export function encodeParts(block: SpokenBlock | ForeignPart, role: string, path: string, encoding: Encoding): Fields[] {
   const wire = encodeContent(block, role, path, encoding);
   if (!wire) return [];
   const part = overlay(bag.fields(block), { ...wire, prompt_cache_breakpoint: cacheMark(block, path, encoding) });
@@ -22,9 +22,10 @@ export function encodeParts(block: SpokenBlock, role: string, path: string, enco
   return context === undefined ? [part] : [{ type: 'input_text', text: context }, part];
 }
 
-function encodeContent(block: SpokenBlock, role: string, path: string, encoding: Encoding): Fields | undefined {
+function encodeContent(block: SpokenBlock | ForeignPart, role: string, path: string, encoding: Encoding): Fields | undefined {
   if (block.type === 'text') return encodeText(block, role);
   if (block.type === 'refusal') return { type: 'refusal', refusal: block.text };
+  if (block.type === 'foreign') return isObject(block.value) ? block.value : undefined;
   return encodeMedia(block, path, encoding);
 }
 
@@ -59,7 +60,7 @@ const details: ReadonlySet<string> = new Set(['auto', 'low', 'high', 'original']
 
 function encodeImage(block: MediaBlock, path: string, { own, lose }: Encoding): Fields | undefined {
   const { source, detail } = block;
-  const known = detail === undefined || details.has(detail);
+  const known = own || detail === undefined || details.has(detail);
   if (!known) lose(`${path}.detail`, 'responses has no such detail');
   const shown = { type: 'input_image', detail: known ? detail : undefined };
   if (source.type === 'file') return { ...shown, file_id: source.id };

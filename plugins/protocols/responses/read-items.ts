@@ -3,10 +3,10 @@
  * message; one of a kind that is not known here is taken as it is, since only its vendor can judge it.
  */
 import { GatewayError } from '../../../core/index.ts';
-import type { Fields } from '../../shared/vendor-bag.ts';
+import { isObject, type Fields } from '../../shared/vendor-bag.ts';
 import { badField, checkWire } from '../../shared/wire-check.ts';
 import {
-  anyItemWire, callOutputWire, customCallWire, functionCallWire, imageCallWire, messageWire, ownToolWire, reasoningWire,
+  anyItemWire, isKnownPart, knownRoles, callOutputWire, customCallWire, functionCallWire, imageCallWire, messageWire, ownToolWire, reasoningWire,
   type WireCallOutput, type WireContent, type WireCustomCall, type WireFunctionCall, type WireImageCall, type WireMessage, type WireOwnTool, type WireReasoning, type WireRequest,
 } from './wire.ts';
 
@@ -17,7 +17,8 @@ export type ReadItem =
   | { readonly kind: 'call-output'; readonly item: WireCallOutput }
   | { readonly kind: 'reasoning'; readonly item: WireReasoning }
   | { readonly kind: 'image-call'; readonly item: WireImageCall }
-  | { readonly kind: 'other'; readonly item: Fields };
+  /** `strangeRole`: said in a role that nobody here knows, so that an answer without it is worthless. */
+  | { readonly kind: 'other'; readonly item: Fields; readonly strangeRole?: true };
 
 /** Whether an assistant's message has to carry the id and status it was given. */
 export type AssistantItems = 'strict' | 'lenient';
@@ -31,6 +32,7 @@ function readItem(value: unknown, at: string, assistantItems: AssistantItems): R
   const given = checkWire(anyItemWire, value, at);
   switch (given.type ?? (given.role === undefined && given.id !== undefined ? 'item_reference' : 'message')) {
     case 'message':
+      if (typeof given.role === 'string' && !knownRoles.has(given.role)) return { kind: 'other', item: given, strangeRole: true };
       return { kind: 'message', item: readMessage(value, at, assistantItems) };
     case 'function_call':
       return { kind: 'function-call', item: checkWire(functionCallWire, value, at) };
@@ -43,7 +45,7 @@ function readItem(value: unknown, at: string, assistantItems: AssistantItems): R
       return { kind: 'call-output', item };
     }
     case 'reasoning':
-      return { kind: 'reasoning', item: checkWire(reasoningWire, value, at) };
+      return readReasoning(value, at);
     case 'image_generation_call': {
       const item = checkWire(imageCallWire, value, at);
       return item.result ? { kind: 'image-call', item } : { kind: 'other', item };
@@ -53,6 +55,17 @@ function readItem(value: unknown, at: string, assistantItems: AssistantItems): R
     default:
       return { kind: 'other', item: given };
   }
+}
+
+/** A thought with parts of kinds that are not known here is the vendor's alone. */
+function readReasoning(value: unknown, at: string): ReadItem {
+  const item = checkWire(reasoningWire, value, at);
+  const isKnown = holdsOnly(item.summary, 'summary_text') && holdsOnly(item.content, 'reasoning_text');
+  return isKnown ? { kind: 'reasoning', item } : { kind: 'other', item };
+}
+
+function holdsOnly(parts: readonly { readonly type?: string | null | undefined }[] | null | undefined, known: string): boolean {
+  return parts?.every(({ type = known }) => type === known) ?? true;
 }
 
 function readMessage(value: unknown, at: string, assistantItems: AssistantItems): WireMessage {
@@ -69,6 +82,7 @@ function readMessage(value: unknown, at: string, assistantItems: AssistantItems)
 function checkFiles(content: WireContent, at: string): void {
   if (typeof content === 'string') return;
   for (const [index, part] of content.entries()) {
+    if (!isKnownPart(part)) continue;
     if (part.type === 'input_image' && !part.image_url && !part.file_id) throw badField(`${at}[${index}].image_url`, 'is missing', 'the URL of an image');
     if (part.type === 'input_file' && !part.file_data && !part.file_url && !part.file_id) {
       throw badField(`${at}[${index}].file_data`, 'is missing', 'the content of a file as "file_data", its address as "file_url" or its id as "file_id"');
@@ -78,8 +92,15 @@ function checkFiles(content: WireContent, at: string): void {
 
 export type ReadTool = { readonly kind: 'own'; readonly tool: WireOwnTool } | { readonly kind: 'hosted'; readonly tool: Fields };
 
-const ownKinds = new Set(['function', 'custom', 'namespace']);
+const flatKinds = new Set(['function', 'custom']);
+
+/** Whether it is one of the caller's own tools. A namespace with others in it is the vendor's to judge. */
+function isOwn(tool: Fields): boolean {
+  const { type, tools } = tool;
+  if (type !== 'namespace' || !Array.isArray(tools)) return type === 'namespace' || (typeof type === 'string' && flatKinds.has(type));
+  return tools.every((each) => !isObject(each) || typeof each['type'] !== 'string' || flatKinds.has(each['type']));
+}
 
 export function readTools(tools: WireRequest['tools']): ReadTool[] | undefined {
-  return tools?.map((tool, index) => (ownKinds.has(tool.type) ? { kind: 'own', tool: checkWire(ownToolWire, tool, `tools[${index}]`) } : { kind: 'hosted', tool }));
+  return tools?.map((tool, index) => (isOwn(tool) ? { kind: 'own', tool: checkWire(ownToolWire, tool, `tools[${index}]`) } : { kind: 'hosted', tool }));
 }

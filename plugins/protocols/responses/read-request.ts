@@ -16,7 +16,7 @@ import { isSearch } from './decode-tools.ts';
 import { readItems, readTools, type AssistantItems, type ReadItem, type ReadTool } from './read-items.ts';
 import { isMadeId } from './response-object.ts';
 import { isNativeSeal, sealerOf } from './sealed.ts';
-import { requestWire, type WireContent, type WireRequest } from './wire.ts';
+import { isKnownPart, requestWire, type WirePart, type WireRequest } from './wire.ts';
 
 const painter = 'image_generation';
 const interpreter = 'code_interpreter';
@@ -186,6 +186,7 @@ function sizeOf({ wire, items, tools }: ReadRequest, text: string): InputSize {
       base64 += read.item.result?.length ?? 0;
       images += 1;
     }
+    fetched ||= saysStrange(read);
     for (const part of partsOf(read)) {
       if (part.type === 'input_image') {
         base64 += part.image_url ? base64Length(part.image_url) : 0;
@@ -201,7 +202,14 @@ function sizeOf({ wire, items, tools }: ReadRequest, text: string): InputSize {
   return { textBytes: Buffer.byteLength(text) - base64, images, mediaBytes, fetched: fetched || undefined, rounds: tools?.some(isRunByVendor) ? (wire.max_tool_calls ?? Infinity) : undefined };
 }
 
-function partsOf(read: ReadItem): Exclude<WireContent, string> {
+/** Whether somebody says something of a kind that is not known here: nobody knows how much a vendor reads for it. */
+function saysStrange(read: ReadItem): boolean {
+  if (read.kind === 'other') return read.strangeRole === true;
+  const content = read.kind === 'message' && read.item.role !== 'assistant' ? read.item.content : read.kind === 'call-output' ? read.item.output : '';
+  return typeof content !== 'string' && !content.every(isKnownPart);
+}
+
+function partsOf(read: ReadItem): readonly WirePart[] {
   const content = read.kind === 'message' ? read.item.content : read.kind === 'call-output' ? read.item.output : '';
-  return typeof content === 'string' ? [] : content;
+  return typeof content === 'string' ? [] : content.filter(isKnownPart);
 }

@@ -1,8 +1,10 @@
 /**
  * The request body of responses as clients send it: every documented field with its type and range. Unknown fields
- * pass, here and at every depth, and so do items and tools of kinds only the vendor knows; `null` counts as unset.
+ * pass, here and at every depth, and so do unknown words, and items, parts and tools of kinds only the vendor knows;
+ * `null` counts as unset.
  */
 import { z } from 'zod';
+import { otherThan } from '../../shared/open-values.ts';
 import { providerObject } from '../../shared/provider-object.ts';
 import { isObject, type Fields } from '../../shared/vendor-bag.ts';
 import { between, orPlain, wholeBetween } from '../../shared/wire-check.ts';
@@ -11,7 +13,7 @@ const tokenLimit = z.int('a whole number of tokens, at least 1').positive('a who
 const anyObject = z.looseObject({});
 const text = z.string().nullish();
 
-const cacheBreakpoint = z.looseObject({ mode: z.literal('explicit'), ttl: text }).nullish();
+const cacheBreakpoint = z.looseObject({ mode: text, ttl: text }).nullish();
 const inputText = z.looseObject({ type: z.literal('input_text'), text: z.string(), prompt_cache_breakpoint: cacheBreakpoint });
 const outputText = z.looseObject({
   type: z.literal('output_text'),
@@ -24,7 +26,7 @@ const inputImage = z.looseObject({
   type: z.literal('input_image'),
   image_url: z.string().min(1).nullish(),
   file_id: z.string().min(1).nullish(),
-  detail: z.enum(['auto', 'low', 'high', 'original']).nullish(),
+  detail: text,
   prompt_cache_breakpoint: cacheBreakpoint,
 });
 const inputFile = z.looseObject({
@@ -37,17 +39,18 @@ const inputFile = z.looseObject({
 });
 const inputAudio = z.looseObject({
   type: z.literal('input_audio'),
-  input_audio: z.looseObject({ data: z.string().min(1), format: z.enum(['wav', 'mp3']) }),
+  input_audio: z.looseObject({ data: z.string().min(1), format: z.string() }),
   prompt_cache_breakpoint: cacheBreakpoint,
 });
 const part = z.discriminatedUnion('type', [inputText, outputText, refusal, inputImage, inputFile, inputAudio]);
-const content = z.union([z.string(), z.array(part)], 'a string, or an array of content parts');
+const partTypes = new Set(['input_text', 'output_text', 'refusal', 'input_image', 'input_file', 'input_audio']);
+const content = z.union([z.string(), z.array(z.union([part, otherThan(partTypes)]))], 'a string, or an array of content parts');
 
-const id = { id: text, status: z.enum(['in_progress', 'completed', 'incomplete']).nullish() };
+const id = { id: text, status: text };
 const callId = z.string('the id of a tool call').min(1, 'the id of a tool call');
 
 const roles = ['user', 'assistant', 'system', 'developer'] as const;
-const knownRoles: ReadonlySet<unknown> = new Set(roles);
+export const knownRoles: ReadonlySet<unknown> = new Set(roles);
 
 function isWord(value: unknown): boolean {
   return typeof value === 'string' && value !== '';
@@ -99,8 +102,8 @@ export const callOutputWire = orPlain(
 export const reasoningWire = z.looseObject({
   ...id,
   type: z.literal('reasoning'),
-  summary: z.array(z.looseObject({ type: z.literal('summary_text').nullish(), text: z.string() })).nullish(),
-  content: z.array(z.looseObject({ type: z.literal('reasoning_text').nullish(), text: z.string() })).nullish(),
+  summary: z.array(z.looseObject({ type: text, text: z.string() })).nullish(),
+  content: z.array(z.looseObject({ type: text, text: z.string() })).nullish(),
   encrypted_content: text,
 });
 /** Its status has more values than other items have, and says nothing once there is a picture. */
@@ -116,13 +119,16 @@ const namespaceTool = z.looseObject({ type: z.literal('namespace'), ...ownTool, 
 export const anyToolWire = z.looseObject({ type: z.string('the kind of a tool') });
 export const ownToolWire = z.discriminatedUnion('type', [functionTool, customTool, namespaceTool]);
 
-const toolChoice = z.union([z.enum(['none', 'auto', 'required']), z.looseObject({ type: z.string() })], '"none", "auto", "required", or an object that names a tool');
+const toolChoice = z.union([z.string(), z.looseObject({ type: z.string() })], '"none", "auto", "required", or an object that names a tool');
 
-const textFormat = z.discriminatedUnion('type', [
+const knownFormat = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('text') }),
   z.looseObject({ type: z.literal('json_object') }),
   z.looseObject({ type: z.literal('json_schema'), name: z.string().min(1).max(64), description: text, schema: anyObject, strict: z.boolean().nullish() }),
 ]);
+
+const formatTypes = new Set(['text', 'json_object', 'json_schema']);
+const textFormat = z.union([knownFormat, otherThan(formatTypes)]);
 
 const pairs = 'an object of at most 16 pairs, with names of at most 64 characters';
 const modelId = 'a model id of the form <provider>/<model_name>';
@@ -141,10 +147,10 @@ export const requestWire = z.looseObject({
   tools: z.array(anyToolWire).nullish(),
   tool_choice: toolChoice.nullish(),
   parallel_tool_calls: z.boolean().nullish(),
-  reasoning: z.looseObject({ effort: text, summary: z.enum(['auto', 'concise', 'detailed']).nullish() }).nullish(),
-  text: z.looseObject({ format: textFormat.nullish(), verbosity: z.enum(['low', 'medium', 'high']).nullish() }).nullish(),
+  reasoning: z.looseObject({ effort: text, summary: text }).nullish(),
+  text: z.looseObject({ format: textFormat.nullish(), verbosity: text }).nullish(),
   include: z.array(z.string()).nullish(),
-  truncation: z.enum(['auto', 'disabled']).nullish(),
+  truncation: text,
   store: z.boolean().nullish(),
   metadata: z.record(z.string().max(64), z.string().max(512), pairs).refine((all) => Object.keys(all).length <= 16, pairs).nullish(),
   user: text,
@@ -165,7 +171,17 @@ export type WireCallOutput = z.output<typeof callOutputWire>;
 export type WireReasoning = z.output<typeof reasoningWire>;
 export type WireImageCall = z.output<typeof imageCallWire>;
 export type WireContent = z.output<typeof content>;
+export type WireAnyPart = Exclude<WireContent, string>[number];
 export type WirePart = z.output<typeof part>;
 export type WireOwnTool = z.output<typeof ownToolWire>;
 export type WireFlatTool = Exclude<WireOwnTool, { type: 'namespace' }>;
-export type WireFormat = z.output<typeof textFormat>;
+export type WireAnyFormat = z.output<typeof textFormat>;
+export type WireFormat = z.output<typeof knownFormat>;
+
+export function isKnownPart(value: WireAnyPart): value is WirePart {
+  return partTypes.has(value.type);
+}
+
+export function isKnownFormat(format: WireAnyFormat): format is WireFormat {
+  return formatTypes.has(format.type);
+}
