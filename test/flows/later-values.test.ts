@@ -271,9 +271,7 @@ it('there are more than a hundred of them', () => {
   expect(wires.flatMap((wire) => rows[wire]).length).toBeGreaterThan(100);
 });
 
-const open: readonly Wire[] = ['messages', 'chat-completions', 'responses'];
-
-describe.each(open)('a value of tomorrow in %s', (client) => {
+describe.each(wires)('a value of tomorrow in %s', (client) => {
   it.each(named(client))('passes byte for byte to a vendor of the same protocol: %s', async (_, _field, body) => {
     const crossed = await cross(client, client, body);
     expect([crossed.status, crossed.text]).toEqual([200, expect.stringContaining('Ahoy')]);

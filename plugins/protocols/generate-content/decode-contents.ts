@@ -4,13 +4,14 @@
  */
 import type { Block, Opaque, Turn } from '../../../core/index.ts';
 import { holdsNumber, isUsual, parseExactly } from '../../shared/exact-json.ts';
+import { markUnknown } from '../../shared/open-values.ts';
 import { isObject, leftover, type Fields } from '../../shared/vendor-bag.ts';
-import { bag } from './bag.ts';
+import { bag, protocolName } from './bag.ts';
 import { Calls } from './call-pairs.ts';
 import { decodePart } from './decode-parts.ts';
 import { isNative } from './signature.ts';
 import { readSpelling } from './spelling.ts';
-import type { WireContent, WireRequest } from './wire.ts';
+import { isStrangePart, type WireContent, type WireRequest } from './wire.ts';
 
 /** Marks a block that opened a content of its own in the middle of its turn. */
 export const contentStart = 'content';
@@ -19,7 +20,9 @@ export const contentStart = 'content';
 export const roleForm = 'role:';
 
 const contentFields = new Set(['role', 'parts']);
-const roles = { model: 'assistant', user: 'user', function: 'tool' } as const;
+const roles: ReadonlyMap<string, 'assistant' | 'user' | 'tool'> = new Map([['model', 'assistant'], ['user', 'user'], ['function', 'tool']]);
+/** How a content is kept whole whose role is not known here. */
+export const wholeContent = 'whole';
 
 /** The instructions first, as a turn of the system's, then the contents. */
 export function decodeTurns({ systemInstruction, contents }: WireRequest, text: string): Turn[] {
@@ -29,8 +32,13 @@ export function decodeTurns({ systemInstruction, contents }: WireRequest, text: 
   if (systemInstruction) turns.push(decodeInstruction(systemInstruction, calls));
   for (const [index, content] of contents.entries()) {
     const at = `contents[${index}]`;
+    const role = roles.get(content.role ?? 'user');
+    if (role === undefined) {
+      turns.push(decodeStrange(content, at));
+      continue;
+    }
     const blocks = content.parts.map((part, place) => decodePart(part, { at: `${at}.parts[${place}]`, content: index, calls, exact: exact(index, place) }));
-    const role = content.role ? roles[content.role] : 'user';
+    if (role !== 'assistant') for (const block of blocks) if (isStrange(block)) Object.assign(block, markUnknown(protocolName));
     const previous = turns.at(-1);
     const rest = leftover(content, contentFields);
     if (role === 'assistant' && previous?.role === 'assistant' && Object.keys(rest).length === 0) {
@@ -41,6 +49,16 @@ export function decodeTurns({ systemInstruction, contents }: WireRequest, text: 
   }
   for (const turn of turns) if (turn.role === 'assistant') turn.blocks = gatherReasoning(turn.blocks);
   return turns;
+}
+
+/** Whether a part is of a kind that is not known here, which an answer would be worthless without. */
+function isStrange(block: Block): boolean {
+  return block.type === 'foreign' && isObject(block.value) && isStrangePart(block.value);
+}
+
+function decodeStrange(content: WireContent, at: string): Turn {
+  const block: Block = { type: 'foreign', protocol: protocolName, value: content, at: `${at}.role`, ...markUnknown(protocolName) };
+  return { role: 'user', blocks: [block], at, ...bag.keep({}, [wholeContent]) };
 }
 
 function decodeInstruction({ parts, role, ...rest }: NonNullable<WireRequest['systemInstruction']>, calls: Calls): Turn {

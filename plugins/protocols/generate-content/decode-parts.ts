@@ -8,7 +8,7 @@ import { bag, protocolName } from './bag.ts';
 import type { Calls } from './call-pairs.ts';
 import { readBlob, readFile, type MediaBlock, type ReadMedia } from './media.ts';
 import { readSignature } from './signature.ts';
-import type { WireCall, WirePart, WireResult } from './wire.ts';
+import { partAsides, type WireCall, type WirePart, type WireResult } from './wire.ts';
 
 type ToolResult = Extract<Block, { type: 'tool-result' }>;
 type ResultContent = ToolResult['content'][number];
@@ -23,9 +23,6 @@ export interface Place {
   readonly exact?: Fields | undefined;
 }
 
-/** Fields beside what a part holds. */
-const asides = new Set(['thought', 'thoughtSignature', 'videoMetadata', 'mediaResolution', 'partMetadata', 'mediaProcessing', 'speechMetadata']);
-
 function sealed(part: WirePart): { opaque?: NonNullable<MediaBlock['opaque']>; form: readonly string[] } {
   const { opaque, form } = readSignature(part.thoughtSignature);
   return { ...(opaque.length > 0 ? { opaque: [...opaque] } : {}), form };
@@ -37,7 +34,7 @@ export function decodePart(part: WirePart, place: Place): Block {
   if (part.inlineData) return decodeMedia(part, readBlob(part.inlineData), 'inlineData', place.at);
   if (part.fileData) return decodeMedia(part, readFile(part.fileData), 'fileData', place.at);
   const saysText = typeof part.text === 'string';
-  const foreign = !saysText && Object.entries(part).some(([name, value]) => value !== null && value !== undefined && !asides.has(name));
+  const foreign = !saysText && Object.entries(part).some(([name, value]) => value !== null && value !== undefined && !partAsides.has(name));
   return foreign ? { type: 'foreign', protocol: protocolName, value: part, at: place.at } : decodeText(part, saysText, place.at);
 }
 

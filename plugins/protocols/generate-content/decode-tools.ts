@@ -57,6 +57,7 @@ function decodeFunction(declared: WireDeclaration, at: string, group: string): T
   };
 }
 
+const knownModes: ReadonlySet<string> = new Set(['AUTO', 'ANY', 'NONE', 'VALIDATED', 'MODE_UNSPECIFIED']);
 const callingFields = new Set(['mode', 'allowedFunctionNames']);
 
 export interface ReadToolConfig {
@@ -67,7 +68,7 @@ export interface ReadToolConfig {
 
 export function decodeToolConfig(config: WireRequest['toolConfig']): ReadToolConfig {
   const { functionCallingConfig: calling, ...others } = config ?? {};
-  const choice = calling?.mode ? decodeChoice(calling.mode, calling.allowedFunctionNames ?? undefined) : undefined;
+  const choice = calling?.mode && knownModes.has(calling.mode.toUpperCase()) ? decodeChoice(calling.mode, calling.allowedFunctionNames ?? undefined) : undefined;
   const inside = calling && leftover(calling, choice ? callingFields : new Set());
   const told = inside !== undefined && !(choice && inside && Object.keys(inside).length === 0);
   return { choice, rest: told ? { ...others, functionCallingConfig: inside } : others };

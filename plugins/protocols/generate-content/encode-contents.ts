@@ -6,9 +6,9 @@ import type { Block, Turn } from '../../../core/index.ts';
 import { withDistinctCallIds } from '../../shared/call-ids.ts';
 import { refusePart } from '../../shared/refuse-part.ts';
 import { inSteps } from '../../shared/steps.ts';
-import { overlay, type Fields } from '../../shared/vendor-bag.ts';
+import { isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
-import { contentStart, roleForm } from './decode-contents.ts';
+import { contentStart, roleForm, wholeContent } from './decode-contents.ts';
 import { encodeBlock, encodeResult } from './encode-parts.ts';
 import type { Encoding } from './encoding.ts';
 import { placeholders } from './signature.ts';
@@ -78,9 +78,17 @@ class ContentWriter {
 
   add(turn: Turn, index: number): void {
     this.loseName(turn, index);
+    if (bag.form(turn).includes(wholeContent)) return this.#restore(turn);
     if (turn.role === 'system' || turn.role === 'developer') return this.#interrupt(turn, index);
     if (turn.role === 'assistant') return this.#answer(turn, index);
     this.#speak(turn, index);
+  }
+
+  #restore({ blocks }: Turn): void {
+    const [block] = blocks;
+    if (block?.type !== 'foreign' || !isObject(block.value)) return;
+    const { role, parts, ...rest } = block.value;
+    this.contents.push({ kind: 'user', role: typeof role === 'string' ? role : undefined, parts: Array.isArray(parts) ? [...parts] : [], rest });
   }
 
   /** Instructions in the middle of a conversation stay there, as text of the user's that says what it is. */

@@ -12,7 +12,7 @@ import { searchesOf } from './decode-tools.ts';
 import { checksSignatures } from './encoding.ts';
 import { typeOfUrl } from './media.ts';
 import { readSpelling, toldPath } from './spelling.ts';
-import { countWire, requestWire, type WireContent, type WirePart, type WireRequest } from './wire.ts';
+import { countWire, isStrangePart, partKinds, requestWire, type WireContent, type WirePart, type WireRequest } from './wire.ts';
 
 /** A call that came in this protocol; `instanceof` tells the upstream side that no foreign request was made to fit. */
 export class GenerateCall implements ClientCall {
@@ -133,11 +133,9 @@ function readCount(body: unknown): Read {
   return { wire: { ...rest, contents }, modelPath: undefined };
 }
 
-const kinds = ['text', 'inlineData', 'fileData', 'functionCall', 'functionResponse', 'executableCode', 'codeExecutionResult', 'toolCall', 'toolResponse'] as const;
-
 function checkParts(parts: readonly WirePart[], path: string): void {
   for (const [index, part] of parts.entries()) {
-    const [first, second] = kinds.filter((kind) => part[kind] !== undefined && part[kind] !== null);
+    const [first, second] = partKinds.filter((kind) => part[kind] !== undefined && part[kind] !== null);
     if (second !== undefined) throw badField(`${path}.parts[${index}].${second}`, `stands beside "${first}"`, 'each in a part of its own');
     const nested = part.functionResponse?.parts ?? [];
     for (const [place, { inlineData, fileData }] of nested.entries()) {
@@ -146,11 +144,14 @@ function checkParts(parts: readonly WirePart[], path: string): void {
   }
 }
 
+/** Modes of calling in which no function can be named. */
+const namelessModes: ReadonlySet<string> = new Set(['', 'AUTO', 'NONE', 'MODE_UNSPECIFIED']);
+
 function checkTogether({ contents, systemInstruction, toolConfig, generationConfig: config, tools }: WireRequest, path: string): void {
   for (const [index, { parts }] of contents.entries()) checkParts(parts, `${path}contents[${index}]`);
   if (systemInstruction) checkParts(systemInstruction.parts, `${path}systemInstruction`);
   const calling = toolConfig?.functionCallingConfig;
-  if (calling?.allowedFunctionNames?.length && !['ANY', 'VALIDATED'].includes(calling.mode?.toUpperCase() ?? '')) {
+  if (calling?.allowedFunctionNames?.length && namelessModes.has(calling.mode?.toUpperCase() ?? '')) {
     throw badField(`${path}toolConfig.functionCallingConfig.allowedFunctionNames`, 'is only for the modes "ANY" and "VALIDATED"', 'one of these modes with it, or leave it out');
   }
   for (const [index, { functionDeclarations }] of tools?.entries() ?? []) {
@@ -186,6 +187,8 @@ function sizeOf({ contents, systemInstruction, tools, cachedContent }: WireReque
     mediaBytes += Math.floor((length * 3) / 4);
   };
   const all: readonly Pick<WireContent, 'parts'>[] = systemInstruction ? [...contents, systemInstruction] : contents;
+  // Nobody knows how much a vendor reads for what is not known here.
+  fetched ||= contents.some(({ role, parts }) => role !== 'model' && parts.some(isStrangePart));
   for (const part of all.flatMap(({ parts }) => parts)) {
     add(part);
     for (const nested of part.functionResponse?.parts ?? []) add(nested);

@@ -1,6 +1,6 @@
 /**
  * The request body of generate-content in camelCase, as `spelling.ts` gives it: every documented field with its type
- * and range. Unknown fields pass, here and at every depth, and `null` counts as unset, as the vendor has it.
+ * and range. Unknown fields and words pass, here and at every depth, and `null` counts as unset, as the vendor has it.
  */
 import { z } from 'zod';
 import { providerObject } from '../../shared/provider-object.ts';
@@ -41,7 +41,7 @@ function isPlainPart(value: unknown): boolean {
   return typeof value['text'] === 'string' || isNamed(value['functionCall'], 'args') || isNamed(value['functionResponse'], 'response');
 }
 
-const content = z.looseObject({ role: z.enum(['user', 'model', 'function']).nullish(), parts: z.array(orPlain(part, isPlainPart)).min(1) });
+const content = z.looseObject({ role: z.string().nullish(), parts: z.array(orPlain(part, isPlainPart)).min(1) });
 const instruction = z.looseObject({ role: z.string().nullish(), parts: z.array(part).min(1) });
 
 const declaration = z.looseObject({
@@ -52,19 +52,19 @@ const declaration = z.looseObject({
 });
 const tool = z.looseObject({ functionDeclarations: z.array(declaration).nullish() });
 
-const callingModes = ['AUTO', 'ANY', 'NONE', 'VALIDATED', 'MODE_UNSPECIFIED'];
-const callingMode = z.string().refine((mode) => callingModes.includes(mode.toUpperCase()), `one of ${callingModes.map((mode) => `"${mode}"`).join(', ')}`);
 const toolConfig = z.looseObject({
-  functionCallingConfig: z.looseObject({ mode: callingMode.nullish(), allowedFunctionNames: z.array(z.string()).nullish() }).nullish(),
+  functionCallingConfig: z.looseObject({ mode: z.string().nullish(), allowedFunctionNames: z.array(z.string()).nullish() }).nullish(),
 });
 
+/** Google takes five of them today. */
+const mostStops = 1000;
 const generationConfig = z.looseObject({
   temperature: between(0, 2).nullish(),
   topP: between(0, 1).nullish(),
   topK: z.number('a number of tokens').nonnegative('a number of tokens').nullish(),
   candidateCount: wholeBetween(1, 8).nullish(),
   maxOutputTokens: z.int('a whole number of tokens, at least 1').positive('a whole number of tokens, at least 1').nullish(),
-  stopSequences: z.array(z.string()).max(5, 'an array of at most 5 strings').nullish(),
+  stopSequences: z.array(z.string()).max(mostStops, `an array of at most ${mostStops} strings`).nullish(),
   presencePenalty: between(-2, 2).nullish(),
   frequencyPenalty: between(-2, 2).nullish(),
   seed: wholeBetween(-2147483648, 2147483647).nullish(),
@@ -114,3 +114,14 @@ export type WireCall = NonNullable<WirePart['functionCall']>;
 export type WireResult = NonNullable<WirePart['functionResponse']>;
 export type WireDeclaration = z.output<typeof declaration>;
 export type WireGeneration = z.output<typeof generationConfig>;
+
+/** What a part can hold, by the field that it holds it in. */
+export const partKinds = ['text', 'inlineData', 'fileData', 'functionCall', 'functionResponse', 'executableCode', 'codeExecutionResult', 'toolCall', 'toolResponse'] as const;
+/** Fields beside what a part holds. */
+export const partAsides: ReadonlySet<string> = new Set(['thought', 'thoughtSignature', 'videoMetadata', 'mediaResolution', 'partMetadata', 'mediaProcessing', 'speechMetadata']);
+
+/** Whether a part holds something of a kind that is not known here. */
+export function isStrangePart(part: Readonly<Record<string, unknown>>): boolean {
+  const isSet = (name: string): boolean => part[name] !== undefined && part[name] !== null;
+  return !partKinds.some(isSet) && Object.keys(part).some((name) => !partAsides.has(name) && isSet(name));
+}
