@@ -80,7 +80,8 @@ export function useBound(call: ClientCall, target: Pick<Target, 'model' | 'proto
   const input = caching === 'automatic' ? once : all;
   const cached = all - input + (size.cached ? Math.max(0, model.contextLength - once) : 0);
   return {
-    input, cached, output, candidates, mode, webSearches, fileSearches,
+    input, cached, output, candidates, mode, fileSearches,
+    webSearches: model.capabilities.searchesBilled === 'once' ? Math.min(1, webSearches) : webSearches,
     containers: usesOf(call, 'container', unlimited), uncached,
   };
 }

@@ -58,6 +58,8 @@ const capabilitiesSchema = z.strictObject({
   responseIds: z.enum(['prefixed', 'bare']).default('prefixed'),
   /** What its vendor runs for it as a hosted tool. */
   hosted: z.array(z.enum(['web-search', 'code-execution'])).default([]),
+  /** How its vendor bills searches of the web: each of them, or once for a call that searched (Gemini 2.5). */
+  searchesBilled: z.enum(['each', 'once']).default('each'),
   /** Whether its wire of messages takes system text in mid-conversation. */
   midSystem: z.boolean().default(false),
   /** Whether its wire of messages lets the model go on with an answer that was begun. */

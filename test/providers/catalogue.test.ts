@@ -96,7 +96,7 @@ describe('what the vendors published', () => {
   });
 
   it.each([
-    ['openai', 'gpt-5.5', '0.01'], ['anthropic', 'claude-opus-4-8', '0.01'], ['openai', 'gpt-5', '0.01'], ['openai', 'gpt-image-1', undefined], ['anthropic', 'claude-haiku-4-5', '0.01'], ['google', 'gemini-2.5-flash', '0.014'], ['xai', 'grok-4.3', '0.005'],
+    ['openai', 'gpt-5.5', '0.01'], ['anthropic', 'claude-opus-4-8', '0.01'], ['openai', 'gpt-5', '0.01'], ['openai', 'gpt-image-1', undefined], ['anthropic', 'claude-haiku-4-5', '0.01'], ['google', 'gemini-2.5-flash', '0.035'], ['google', 'gemini-3.5-flash', '0.014'], ['xai', 'grok-4.3', '0.005'],
   ])('%s charges for a search of the web with %s: %s', (vendor, upstream, expected) => {
     const { webSearch } = modelOf(vendor, upstream).price ?? {};
     expect(webSearch === undefined ? undefined : formatUsd(webSearch)).toBe(expected);

@@ -3,7 +3,7 @@
  * only; blocks end where a part of another kind begins. It runs on every event of every stream, for metering if for
  * nothing else, so the guards are written out by hand.
  */
-import { GatewayError, knownCount, type BlockKind, type CanonicalEvent, type ClientCall, type EventDecoder, type Opaque, type WireEvent } from '../../../core/index.ts';
+import { GatewayError, knownCount, type BlockKind, type CanonicalEvent, type ClientCall, type EventDecoder, type Model, type Opaque, type WireEvent } from '../../../core/index.ts';
 import { codeResult } from '../../shared/hosted-tools.ts';
 import { servedMode } from '../../shared/modes.ts';
 import { parsed } from '../../shared/parsed.ts';
@@ -48,7 +48,7 @@ const candidateFields = new Set(['content', 'index', 'finishReason', 'logprobsRe
 export class ReplyDecoder implements EventDecoder {
   readonly #call: ClientCall;
   readonly #candidates = new Map<number, Candidate>();
-  readonly #searches = new Searches();
+  readonly #searches: Searches;
   #events: CanonicalEvent[] = [];
   #blocks = 0;
   #started = false;
@@ -58,7 +58,8 @@ export class ReplyDecoder implements EventDecoder {
   #counted = '';
   #offered: ReadonlyMap<string, AskedTool> | undefined;
 
-  constructor(call: ClientCall) {
+  constructor(call: ClientCall, model?: Model) {
+    this.#searches = new Searches(model?.capabilities.searchesBilled === 'once');
     this.#call = call;
   }
 

@@ -138,12 +138,20 @@ export function encodeGrounding(annotations: readonly Annotation[], text: string
 /** Queries of one reply that are kept: more searches are believed of nobody. */
 const mostQueries = 2000;
 
-/** The searches of the web that a reply tells of. Google charges for each query, and a chunk may say those of earlier ones again. */
+/**
+ * The searches of the web that a reply is billed for. Google bills each query of Gemini 3, and older models once for a
+ * call that searched. A chunk may repeat the queries of earlier ones.
+ */
 export class Searches {
   readonly #queries = new Set<string>();
+  readonly #once: boolean;
+
+  constructor(once: boolean) {
+    this.#once = once;
+  }
 
   get count(): number {
-    return this.#queries.size;
+    return this.#once ? Math.min(1, this.#queries.size) : this.#queries.size;
   }
 
   /** Passed a candidate's `groundingMetadata`, if there is any. */
