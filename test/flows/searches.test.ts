@@ -174,6 +174,7 @@ it.each<[family: string, fields: object, named: string]>([
   ['chat-completions', { tools: [{ type: 'openrouter:web_search' }] }, 'tools[0].type'],
   ['chat-completions', { tools: [{ type: 'openrouter:datetime' }, { type: 'openrouter:image_generation' }] }, 'tools[1].type'],
   ['chat-completions', { tools: [{ type: 'browser_search' }] }, 'tools[0].type'],
+  ['chat-completions', { search_parameters: { mode: 'auto' } }, 'search_parameters'],
   ['chat-completions', { plugins: [{ id: 'response-healing' }, { id: 'web' }] }, 'plugins[1].id'],
   ['chat-completions', { plugins: [{ id: 'file-parser', pdf: { engine: 'mistral-ocr' } }] }, 'plugins[0].id'],
   ['responses', { tools: [{ type: 'web_search' }], tool_choice: { type: 'web_search' } }, 'tools[0].type'],
@@ -196,7 +197,7 @@ it.each<[family: string, fields: object, named: string]>([
 
 it.each<[what: string, price: object, fields: object]>([
   ['has a price, be it nothing', { webSearch: '0' }, { web_search_options: {} }],
-  ['costs nothing', {}, { plugins: [{ id: 'file-parser', pdf: { engine: 'pdf-text' } }, { id: 'context-compression' }, { id: 'web', enabled: false }], tools: [{ type: 'openrouter:datetime' }] }],
+  ['costs nothing', {}, { plugins: [{ id: 'file-parser', pdf: { engine: 'pdf-text' } }, { id: 'context-compression' }, { id: 'web', enabled: false }], search_parameters: { mode: 'off' }, tools: [{ type: 'openrouter:datetime' }] }],
 ])('what a vendor does on its own goes on to it where it %s', async (_, price, fields) => {
   const plain = await openPlain(price);
   expect((await plain.ask('chat-completions', fields)).status).toBe(200);

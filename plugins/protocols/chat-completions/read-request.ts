@@ -60,7 +60,7 @@ export class ChatCall implements ClientCall {
     this.candidates = wire.n ?? 1;
     this.soundFormat = wire.audio?.format;
     this.usageWanted = wire.stream_options?.include_usage ?? false;
-    this.modes = [...askedModes({ service_tier: wire.service_tier }), ...(wire.tools ?? []).flatMap(toolModes), ...pluginModes(wire)];
+    this.modes = [...askedModes({ service_tier: wire.service_tier }), ...(wire.tools ?? []).flatMap(toolModes), ...pluginModes(wire), ...liveSearch(wire)];
     this.fees = feesOf(wire);
     const isRun = this.fees.length > 0 || this.modes.some(({ untold }) => untold);
     this.size = sizeOf(wire.messages, text, isRun ? Infinity : undefined);
@@ -119,6 +119,12 @@ function toolModes(tool: WireTool, place: number): Mode[] {
 
 const freePlugins: ReadonlySet<unknown> = new Set(['response-healing', 'context-compression']);
 const freeEngines: ReadonlySet<unknown> = new Set(['pdf-text', 'cloudflare-ai', 'native']);
+
+/** xAI's live search, which it bills by each source it used. */
+function liveSearch({ search_parameters: search }: WireRequest): Mode[] {
+  const isOn = isObject(search) && search['mode'] !== 'off';
+  return isOn ? [{ name: 'live search', field: 'search_parameters', untold: true }] : [];
+}
 
 /** OpenRouter's plugins: searches by what they find, and reading of documents by their pages, at prices that its list of models does not tell. */
 function pluginModes({ plugins }: WireRequest): Mode[] {
