@@ -45,7 +45,7 @@ async function send(core: Core, running: RunningAttempt, tally: Tally, shortened
     if (lacksCount(response)) return begin(estimatedCount(routed), [], true, running);
     if (response.status === 200) return begin(crossCount(routed, response), losses, false, running);
   }
-  if (response.status !== 200) throw await refusedBy(protocol, response);
+  if (response.status !== 200) throw await refusedBy(protocol, response, request);
   return begin(crossReply(core.hooks, routed, response, tally, { verbatim, stops: encoded.stops }), losses, false, running);
 }
 

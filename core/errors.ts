@@ -39,6 +39,24 @@ export const errorTable = {
 
 export type ErrorCode = keyof typeof errorTable;
 
+function isErrorCode(name: string): name is ErrorCode {
+  return Object.hasOwn(errorTable, name);
+}
+
+export const errorCodes: readonly ErrorCode[] = Object.keys(errorTable).filter(isErrorCode);
+
+/** A vendor's error, without what concerns our key or account there. */
+export interface VendorWords {
+  /** Protocols with errors of the same shape share a family. */
+  readonly family?: string | undefined;
+  readonly type?: string | undefined;
+  readonly code?: string | undefined;
+  /** Its HTTP status. */
+  readonly status?: number | undefined;
+  /** The error object with all its fields. */
+  readonly body?: Readonly<Record<string, unknown>> | undefined;
+}
+
 export interface ErrorDetails {
   /** The request field at fault, as a path: `messages[0].role`. */
   readonly param?: string | undefined;
@@ -46,8 +64,10 @@ export interface ErrorDetails {
   readonly retryAfter?: number | undefined;
   /** What the reply's head tells beside it. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** What the vendor itself called the error, where the caller's content is at fault and it may be shown. */
-  readonly vendor?: { readonly type?: string | undefined; readonly code?: string | undefined } | undefined;
+  /** What the vendor itself said, where the caller may see it. */
+  readonly vendor?: VendorWords | undefined;
+  /** The fault is this one call's, yet another target may take it. */
+  readonly elsewhere?: boolean | undefined;
   readonly cause?: unknown;
 }
 
@@ -65,7 +85,7 @@ export class GatewayError extends Error {
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     // Told where it is made: whoever puts it into a client's words would be taken for the culprit.
-    if (!Object.hasOwn(errorTable, code)) throw new TypeError(`there is no error code "${code}"; there are: ${Object.keys(errorTable).join(', ')}`);
+    if (!isErrorCode(code)) throw new TypeError(`there is no error code "${code}"; there are: ${Object.keys(errorTable).join(', ')}`);
     super(message.length > longestMessage ? `${message.slice(0, longestMessage)}…` : message, { cause: details.cause });
     this.name = 'GatewayError';
     this.code = code;

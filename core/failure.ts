@@ -2,8 +2,9 @@
 import { GatewayError, toGatewayError, type ErrorCode } from './errors.ts';
 import type { Attempt, Routed } from './exchange.ts';
 import type { Protocol } from './protocol.ts';
-import type { UpstreamResponse } from './provider.ts';
+import type { UpstreamRequest, UpstreamResponse } from './provider.ts';
 import { readText } from './reply-events.ts';
+import { inClientNames, withoutSecrets } from './vendor-names.ts';
 
 const longestErrorBody = 1024 * 1024;
 
@@ -13,7 +14,7 @@ export function failureOf(thrown: unknown, { cancellation, attempt }: Routed): G
   if (attempt.cancellation.cancelled) return new GatewayError('timeout', 'The provider did not begin to answer in time.', { cause: thrown });
   if (codeOf(thrown) === 'UND_ERR_BODY_TIMEOUT') return new GatewayError('timeout', 'The provider fell silent before its reply was complete.', { cause: thrown });
   if (codeOf(thrown) !== undefined) return new GatewayError('upstream_failed', 'The connection to the provider broke before its reply was complete.', { cause: thrown });
-  return toGatewayError(thrown);
+  return inClientNames(toGatewayError(thrown), attempt.target.model);
 }
 
 /** Sockets, DNS and undici put a code on their errors, undici's HTTP parser a name alone; the gateway's own carry theirs under a brand. */
@@ -30,8 +31,9 @@ export function howFailed({ cancellation, attempt }: Routed): 'failed' | 'left-b
 }
 
 /** What a vendor's refusal means to the caller; its `retry-after` is kept. Where its body is cut off or too long to read, its status alone counts. */
-export async function refusedBy(protocol: Protocol, response: UpstreamResponse): Promise<GatewayError> {
-  const error = protocol.upstream.decodeError(response.status, await readText(response, longestErrorBody).catch(() => ''));
+export async function refusedBy(protocol: Protocol, response: UpstreamResponse, request: UpstreamRequest): Promise<GatewayError> {
+  const text = await readText(response, longestErrorBody).catch(() => '');
+  const error = protocol.upstream.decodeError(response.status, withoutSecrets(text, request));
   const retryAfter = secondsOf(response.headers['retry-after']);
   return retryAfter === undefined ? error : new GatewayError(error.code, error.message, { ...error.details, retryAfter });
 }
@@ -47,11 +49,11 @@ function secondsOf(told: unknown): number | undefined {
 }
 
 /** A request that is wrong is wrong everywhere; all else concerns this vendor, our key there, or its model. */
-const othersMayAnswer: ReadonlySet<ErrorCode> = new Set(['upstream_failed', 'upstream_overloaded', 'rate_limited', 'model_not_found', 'timeout', 'unsupported_parameter']);
+const othersMayAnswer: ReadonlySet<ErrorCode> = new Set(['upstream_failed', 'upstream_overloaded', 'rate_limited', 'model_not_found', 'timeout', 'unsupported_parameter', 'conflict']);
 
 /** Whether the next target is to be tried after an attempt that failed before the first event of a reply. */
-export function fallsBack({ code }: GatewayError, { attempt }: Routed): boolean {
-  return othersMayAnswer.has(code) && !mayHaveMadeImage(attempt, code);
+export function fallsBack({ code, details }: GatewayError, { attempt }: Routed): boolean {
+  return (details.elsewhere === true || othersMayAnswer.has(code)) && !mayHaveMadeImage(attempt, code);
 }
 
 /** An image is dear and made once: where its vendor may be at it still, or have made it, nobody else is asked. */
@@ -72,7 +74,7 @@ export function finalError(attempts: readonly Attempt[], last: GatewayError): Ga
   const told = failures.at(-1);
   if (!told) return last;
   const times = failures.flatMap(({ details }) => details.retryAfter ?? []);
-  const details = { retryAfter: times.length > 0 ? Math.min(...times) : undefined, cause: last };
+  const details = { retryAfter: times.length > 0 ? Math.min(...times) : undefined, vendor: told.details.vendor, cause: last };
   if (failures.every(({ code }) => code === 'rate_limited')) return new GatewayError('rate_limited', told.message, details);
-  return new GatewayError('upstream_overloaded', `None of the ${attempts.length} providers or keys that were tried could answer.`, details);
+  return new GatewayError('upstream_overloaded', `None of the ${attempts.length} providers or keys that were tried could answer.`, { ...details, vendor: undefined });
 }

@@ -15,7 +15,7 @@ export type * from './exchange.ts';
 export type * from './protocol.ts';
 export { chargeSoFar, inputEstimate } from './charge.ts';
 export { errorTable, GatewayError, isGatewayError, toGatewayError } from './errors.ts';
-export type { ErrorCode, ErrorDetails } from './errors.ts';
+export type { ErrorCode, ErrorDetails, VendorWords } from './errors.ts';
 export { affordableOutput, costLines, costOf, formatUsd, freePrice, parseUsd, priceSchema, ratesIn, toUsdNumber, usd, worstCost } from './money.ts';
 export type { CostLine, Nano, Price, UseBound } from './money.ts';
 export { blockKinds, eventSchema, finishReasons } from './canonical/events.ts';

@@ -123,8 +123,9 @@ async function* verbatimStream(exchange: Routed, response: UpstreamResponse, tal
     for (const { raw, event } of blocks) {
       if (tally.complete) break;
       const events = event ? decoder.push(event) : [];
-      opened ||= event !== undefined;
       for (const each of events) tally.read(each);
+      if (events[0]?.type === 'unreadable') continue;
+      opened ||= event !== undefined;
       if (event && !begun) begun = event.event !== undefined && upstream.openings ? !upstream.openings.has(event.event) : !events.every(isOpening);
       terminated = tally.complete && event !== undefined && frame(event.data) === upstream.terminator;
       const written = isUnaskedUsage(events, call.usageWanted) ? '' : write(raw, event?.data);

@@ -43,7 +43,7 @@ function* counted<Source>(sources: readonly Source[], decode: (source: Source) =
     for (const source of sources) {
       for (const event of decode(source)) {
         tally.read(event);
-        batch.push(event);
+        if (event.type !== 'unreadable') batch.push(event);
         if (tally.complete) return;
       }
     }

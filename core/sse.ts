@@ -78,7 +78,10 @@ export class SseReader {
   #read(raw: string): SseBlock {
     this.#parser.feed(raw);
     const message = this.#messages.pop();
-    return { raw, event: message && { event: message.event, data: message.data } };
+    if (!message) return { raw, event: undefined };
+    // An event without data holds nothing, and clients fail to parse it. An error is one all the same.
+    if (message.event !== 'error' && message.data.trim() === '') return { raw: '', event: undefined };
+    return { raw, event: { event: message.event, data: message.data } };
   }
 }
 

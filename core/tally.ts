@@ -15,10 +15,13 @@ export function isOpening({ type }: CanonicalEvent): boolean {
 }
 
 /** How far a reply has come, and what its vendor has said of its cost so far. */
-export type Progress = Readonly<Pick<Tally, 'usage' | 'deliveredBytes' | 'complete' | 'spoke' | 'images' | 'imagesShown'>>;
+export type Progress = Readonly<Pick<Tally, 'usage' | 'unreadable' | 'deliveredBytes' | 'complete' | 'spoke' | 'images' | 'imagesShown'>>;
 
 /** The most losses that are listed for one reply: a vendor's stream must not fill the memory with them. */
 const mostLosses = 50;
+
+/** Unreadable events that are skipped in one reply; more of them, and the reply is broken. */
+const mostUnreadable = 5;
 
 /** Statuses that are about the caller's own content, and what they are called: only then may the vendor's words be shown. */
 const callersFault: ReadonlyMap<number | undefined, ErrorCode> = new Map([[400, 'invalid_request'], [413, 'body_too_large'], [422, 'invalid_request']]);
@@ -32,6 +35,8 @@ export class Tally {
   deliveredBytes = 0;
   /** Whether there was a block of text or reasoning: a model wrote it, so it used tokens. */
   spoke = false;
+  /** Events that could not be read, and were skipped. */
+  unreadable = 0;
   /** Whether `response-end` came: the reply is complete. */
   complete = false;
   /** What the client's protocol had no place for. */
@@ -73,6 +78,8 @@ export class Tally {
       this.complete = true;
     } else if (event.type === 'error') {
       throw brokenOff(event);
+    } else if (event.type === 'unreadable') {
+      this.#skip();
     }
   }
 
@@ -86,6 +93,12 @@ export class Tally {
     return Math.max(this.images, this.#pictures?.candidates.size ?? 0);
   }
 
+  #skip(): void {
+    this.unreadable += 1;
+    if (this.unreadable > mostUnreadable) throw new GatewayError('upstream_failed', 'The provider sent events that could not be read.');
+    this.lost('event', 'the provider sent an event that could not be read');
+  }
+
   #show(candidate: number): { readonly blocks: Set<number> } {
     this.#pictures ??= { blocks: new Set(), candidates: new Set() };
     this.#pictures.candidates.add(candidate);
@@ -96,10 +109,17 @@ export class Tally {
 /** What an error inside a stream is to be called, by the status its vendor tells with it; most tell none. */
 const codes: ReadonlyMap<number | undefined, ErrorCode> = new Map([[429, 'rate_limited'], [503, 'upstream_overloaded'], [529, 'upstream_overloaded']]);
 
-function brokenOff({ message, code, status }: Extract<CanonicalEvent, { type: 'error' }>): GatewayError {
+const broke = 'The provider broke off its reply with an error of its own';
+
+function brokenOff({ message, code, status, meaning, vendor }: Extract<CanonicalEvent, { type: 'error' }>): GatewayError {
+  if (meaning) {
+    const [family, body] = Object.entries(vendor ?? {})[0] ?? [];
+    const told = meaning === 'upstream_failed' ? (body ? `${broke}: ${message}` : `${broke}.`) : message;
+    return new GatewayError(meaning, told, { vendor: { family, code, status, body }, cause: message });
+  }
   const details = { vendor: { code }, cause: message };
   if (code === 'context_length_exceeded' || code === 'content_policy_violation') return new GatewayError(code, message, details);
   const fault = callersFault.get(status);
   if (fault) return new GatewayError(fault, message, details);
-  return new GatewayError(codes.get(status) ?? 'upstream_failed', 'The provider broke off its reply with an error of its own.', details);
+  return new GatewayError(codes.get(status) ?? 'upstream_failed', `${broke}.`, details);
 }

@@ -5,6 +5,7 @@
  * was cut. Blocks are numbered from 0 within a reply, each number used once.
  */
 import { z } from 'zod';
+import { errorCodes } from '../errors.ts';
 import { usageSchema } from './usage.ts';
 
 /** Fields no canonical name exists for, kept under the protocol that knows them. */
@@ -67,8 +68,18 @@ export const eventSchema = z.discriminatedUnion('type', [
     ...bag,
   }),
   z.strictObject({ type: z.literal('ping') }),
-  /** The vendor broke off inside its reply and said why. */
-  z.strictObject({ type: z.literal('error'), message: z.string(), code: z.string().optional(), status: z.int().optional() }),
+  /** The vendor broke off inside its reply and said why. Its bag holds the vendor's error under the name of its family. */
+  z.strictObject({
+    type: z.literal('error'),
+    message: z.string(),
+    code: z.string().optional(),
+    status: z.int().optional(),
+    /** What the error means, where the decoder knows; the message may then be shown to the caller. */
+    meaning: z.enum(errorCodes).optional(),
+    ...bag,
+  }),
+  /** The vendor sent an event that cannot be read. Nothing of it is sent to the client. */
+  z.strictObject({ type: z.literal('unreadable') }),
   z.strictObject({ type: z.literal('response-end') }),
 ]);
 

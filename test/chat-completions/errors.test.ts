@@ -28,10 +28,10 @@ describe('our errors in the words of the family', () => {
 describe("a vendor's refusal of the caller's content", () => {
   it.each([
     ['in the usual shape', '{"error":{"message":"Bad n","type":"invalid_request_error","param":"n","code":"bad_n"}}', { message: 'Bad n', type: 'invalid_request_error', param: 'n', code: 'bad_n' }],
-    ['with a number for a code', '{"error":{"code":400,"message":"Bad n","metadata":{"raw":"x"}}}', { message: 'Bad n', type: 'invalid_request_error', param: null, code: '400' }],
-    ['in an array', '[{"error":{"code":400,"message":"Bad n","status":"INVALID_ARGUMENT"}}]', { message: 'Bad n', type: 'INVALID_ARGUMENT', param: null, code: '400' }],
+    ['with a number for a code', '{"error":{"code":400,"message":"Bad n","metadata":{"raw":"x"}}}', { message: 'Bad n', type: 'invalid_request_error', param: null, code: 400, metadata: { raw: 'x' } }],
+    ['in an array', '[{"error":{"code":400,"message":"Bad n","status":"INVALID_ARGUMENT"}}]', { message: 'Bad n', type: 'invalid_request_error', param: null, code: null, status: 'INVALID_ARGUMENT' }],
     ['as bare text', '{"error":"Bad n"}', { message: 'Bad n', type: 'invalid_request_error', param: null, code: null }],
-    ['without an error object', '{"object":"error","message":"Bad n","type":"BadRequestError","param":null,"code":40001}', { message: 'Bad n', type: 'BadRequestError', param: null, code: '40001' }],
+    ['without an error object', '{"object":"error","message":"Bad n","type":"BadRequestError","param":null,"code":40001}', { message: 'Bad n', type: 'BadRequestError', param: null, code: 40001 }],
     ['as a list of details', '{"detail":[{"loc":["body","messages",0],"msg":"field required","type":"missing"}]}', { message: 'messages.0: field required', type: 'invalid_request_error', param: 'messages.0', code: null }],
     ['as a page', '<html>Bad Request</html>', { message: 'The provider refused this request and did not say why.', type: 'invalid_request_error', param: null, code: null }],
   ])('%s keeps what helps', (_, text, error) => {

@@ -56,7 +56,7 @@ export function fold(events: readonly CanonicalEvent[]): Folded {
     else if (event.type === 'usage') folded.usage = { ...folded.usage, ...event.usage };
     else if (event.type === 'finish') said(event.candidate).reason = event.reason.unified;
     else if (event.type === 'error') folded.error = event.message;
-    else if (event.type === 'response-end') folded.complete = true;
+    else if (event.type === 'response-end') folded.complete = events.every(({ type }) => type !== 'unreadable');
   }
   return folded;
 }

@@ -20,7 +20,7 @@ const provider: Provider = { name: 'house', endpoints: {}, sign: (request) => re
 const ownCall = { protocol: chat, call: readCall('chat-completions', { model: 'house/model', messages: [{ role: 'user', content: 'Hello' }], stream: true }) };
 
 /** What becomes of chunks of a chat-completions vendor for a client of the plain protocol, or of its own; `left` where the vendor is not read to its end. */
-async function crossed(chunks: readonly string[], { tapped = false, verbatim = false } = {}): Promise<{ pieces: Piece[]; error: unknown; left: boolean }> {
+async function crossed(chunks: readonly string[], { tapped = false, verbatim = false } = {}): Promise<{ pieces: Piece[]; error: unknown; left: boolean; tally: Tally }> {
   const hooks = createHooks();
   if (tapped) hooks.transformStream.tap('nothing', (events) => events);
   const exchange = { ...routed({ provider, model: modelWith(), price: freePrice, protocol: chat }, { stream: true }), ...(verbatim ? ownCall : {}) };
@@ -30,13 +30,14 @@ async function crossed(chunks: readonly string[], { tapped = false, verbatim = f
     left = false;
   };
   const pieces: Piece[] = [];
+  const tally = new Tally();
   const response = { status: 200, headers: { 'content-type': 'text/event-stream' }, body: body() };
   try {
-    for await (const piece of crossReply(hooks, exchange, response, new Tally(), { verbatim, stops: [] })) pieces.push(piece);
+    for await (const piece of crossReply(hooks, exchange, response, tally, { verbatim, stops: [] })) pieces.push(piece);
   } catch (error) {
-    return { pieces, error, left };
+    return { pieces, error, left, tally };
   }
-  return { pieces, error: undefined, left };
+  return { pieces, error: undefined, left, tally };
 }
 
 function textOf(pieces: readonly Piece[]): string {
@@ -65,10 +66,45 @@ describe('a translated stream', () => {
 });
 
 describe.each([['verbatim', true], ['translated', false]])('a %s stream', (_lane, verbatim) => {
-  it.each([['broke off', broken], ['talked nonsense', 'data: {"choices":[{]\n\n']])('gives on what came before its vendor %s within a chunk', async (_, fault) => {
-    const { pieces, error } = await crossed([said('one ') + said('two') + fault + said('three') + finished], { verbatim });
+  it('gives on what came before its vendor broke off within a chunk', async () => {
+    const { pieces, error } = await crossed([said('one ') + said('two') + broken + said('three') + finished], { verbatim });
     expect(textOf(pieces)).toContain('two');
     expect(textOf(pieces)).not.toContain('three');
+    expect(error).toMatchObject({ code: 'upstream_failed' });
+  });
+
+  const garbage = 'data: {"choices":[{]\n\n';
+
+  it('goes on behind an event that cannot be read, which the client is not sent', async () => {
+    const { pieces, error, tally } = await crossed([said('one ') + garbage, said('two') + garbage + finished], { verbatim });
+    expect(error).toBeUndefined();
+    expect(textOf(pieces)).toMatch(/one [^]*two/);
+    expect(textOf(pieces)).not.toContain('[{]');
+    expect(pieces.at(-1)).toMatchObject({ last: true });
+    expect([tally.unreadable, tally.losses]).toEqual([2, [expect.objectContaining({ path: 'reply.event', code: 'reply' })]]);
+  });
+
+  it('is broken where more than a few events cannot be read', async () => {
+    const { pieces, error, tally } = await crossed([said('one'), garbage.repeat(6), said('two') + finished], { verbatim });
+    expect(textOf(pieces)).toContain('one');
+    expect(textOf(pieces)).not.toContain('two');
+    expect([tally.complete, error]).toMatchObject([false, { code: 'upstream_failed' }]);
+  });
+
+  it('is not complete where the event that cannot be read was its end', async () => {
+    const { error } = await crossed([said('one') + garbage], { verbatim });
+    expect(error).toMatchObject({ code: 'upstream_failed' });
+  });
+
+  it.each(['data:\n\n', 'data: \n\n', 'event: message\ndata:\n\n'])('does not end at an event without data: %j', async (empty) => {
+    const { pieces, error, tally } = await crossed([empty + said('one') + empty, said('two') + empty + finished], { verbatim });
+    expect(error).toBeUndefined();
+    expect(textOf(pieces)).toMatch(/one[^]*two/);
+    expect([tally.unreadable, /^data: ?$/m.test(textOf(pieces))]).toEqual([0, false]);
+  });
+
+  it.each(['event: error\ndata: upstream timed out\n\n', 'event: error\ndata:\n\n'])('breaks off at an error that cannot be read: %j', async (frame) => {
+    const { error } = await crossed([said('one') + frame, said('two') + finished], { verbatim });
     expect(error).toMatchObject({ code: 'upstream_failed' });
   });
 });

@@ -170,7 +170,7 @@ describe('the end', () => {
     [{ error: { message: 'Bare.', code: 'context_length_exceeded' } }, { message: 'Bare.', code: 'context_length_exceeded', status: 400 }],
     [{ type: 'response.cancelled', response: { status: 'cancelled' } }, { message: 'The provider broke off its reply and did not say why.' }],
   ])('%j is an error', (event, error) => {
-    expect(decode(created, delta('a'), event, completed()).at(-1)).toEqual({ type: 'error', ...error });
+    expect(decode(created, delta('a'), event, completed()).at(-1)).toMatchObject({ type: 'error', ...error });
   });
 
   it('a stream that stops is not complete, with [DONE] or without', () => {

@@ -4,7 +4,8 @@
  * out by hand and a chunk with a piece of text touches little more than that text.
  */
 import { GatewayError, knownCount, type BlockKind, type CanonicalEvent, type ClientCall, type EventDecoder, type Model, type Opaque, type WireEvent } from '../../../core/index.ts';
-import { readVendorError } from '../../shared/openai-error.ts';
+import { errorEvent } from '../../shared/openai-error.ts';
+import { readVendorError } from '../../shared/vendor-error.ts';
 import { servedMode } from '../../shared/modes.ts';
 import { parsed } from '../../shared/parsed.ts';
 import { Transcript } from '../../shared/transcript.ts';
@@ -15,7 +16,7 @@ import { decodeFinish } from './finish.ts';
 import { readUrl } from './media.ts';
 import { unsealed } from './reasoning.ts';
 import { readEntries, readImages, readParts, relationOf, type OpenReasoning } from './reply-details.ts';
-import { errorEvent, SilentEnd, type VendorError } from './reply-end.ts';
+import { SilentEnd } from './reply-end.ts';
 import { ChatCall } from './read-request.ts';
 import { decodeStart } from './reply-start.ts';
 import { soundType } from './sound.ts';
@@ -90,7 +91,7 @@ export class ReplyDecoder implements EventDecoder {
   }
 
   #take(chunk: unknown, isError: boolean): void {
-    if (!isObject(chunk)) return this.#fail({ message: 'The provider sent an event that could not be read.' });
+    if (!isObject(chunk)) return isError ? this.#fail({}) : this.#skip();
     const [choices, usage] = [chunk['choices'], usageIn(chunk)];
     const error = chunk['error'] ?? (isError ? chunk : undefined);
     if (!this.#started && (error === undefined || error === null)) this.#start(chunk);
@@ -99,7 +100,13 @@ export class ReplyDecoder implements EventDecoder {
       for (const [position, choice] of choices.entries()) if (isObject(choice)) this.#choose(choice, position);
     }
     if (usage) this.#count(usage, chunk);
-    if (error !== undefined && error !== null) this.#fail(readVendorError({ error }));
+    if (error !== undefined && error !== null) this.#fail(isObject(error) ? error : { message: error });
+  }
+
+  /** What was skipped may have been the end: from here on only a finish reason ends a choice. */
+  #skip(): void {
+    this.#silentEnd.isLost = true;
+    this.#events.push({ type: 'unreadable' });
   }
 
   #start(chunk: Fields): void {
@@ -114,7 +121,7 @@ export class ReplyDecoder implements EventDecoder {
     const delta = choice[this.#said];
     const candidate = this.#candidate(knownCount(index) ?? position);
     if (isObject(delta)) this.#read(candidate, delta, logprobs);
-    if (isObject(choice['error'])) this.#fail(readVendorError({ error: choice['error'] }));
+    if (isObject(choice['error'])) this.#fail(choice['error']);
     // Azure leaves the message out of a choice that it filtered.
     else if (this.#said === 'message' && !isObject(delta) && reason !== 'content_filter') this.#fail({ message: 'The provider sent a choice without a message.' });
     else if (typeof reason === 'string' && reason !== '' && !candidate.finished) this.#finish(candidate, reason);
@@ -280,10 +287,10 @@ export class ReplyDecoder implements EventDecoder {
     this.#events.push({ type: 'finish', candidate: candidate.index, reason: { unified, raw } });
   }
 
-  #fail(error: VendorError): void {
+  #fail(error: Fields): void {
     if (this.#over) return;
     this.#over = true;
-    this.#events.push(errorEvent(error));
+    this.#events.push(errorEvent(readVendorError({ error })));
   }
 
   #end(complete: boolean): void {

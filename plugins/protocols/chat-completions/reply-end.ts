@@ -1,5 +1,5 @@
-/** Ends of a reply that need more than a finish reason: none at all, and an error. */
-import type { CanonicalEvent, ClientCall, Usage } from '../../../core/index.ts';
+/** The end of a reply that has no finish reason. */
+import type { ClientCall, Usage } from '../../../core/index.ts';
 
 /**
  * Some vendors never say why a reply ended: OpenRouter by way of Nebius and Novita, Snowflake, LiteLLM. JSON that can be
@@ -10,13 +10,15 @@ export class SilentEnd {
   #output = 0;
   /** Whether the latest chunk with anything in it reported usage. */
   isMarked = false;
+  /** Whether an event could not be read: it may have held the reason. */
+  isLost = false;
 
   constructor(call: ClientCall) {
     this.#call = call;
   }
 
   count(usage: Usage | undefined): void {
-    this.isMarked = usage !== undefined;
+    this.isMarked = usage !== undefined && !this.isLost;
     this.#output = usage?.output ?? this.#output;
   }
 
@@ -25,15 +27,4 @@ export class SilentEnd {
     const { outputLimit = Infinity, candidates } = this.#call;
     return candidates === 1 && this.#output >= outputLimit ? 'length' : 'stop';
   }
-}
-
-export interface VendorError {
-  readonly message: string | undefined;
-  readonly code?: string | undefined;
-  readonly status?: number | undefined;
-}
-
-export function errorEvent({ message, code, status }: VendorError): CanonicalEvent {
-  const told = message ?? 'The provider broke off its reply and did not say why.';
-  return { type: 'error', message: told, ...(code === undefined ? {} : { code }), ...(status === undefined ? {} : { status }) };
 }

@@ -11,6 +11,7 @@ import { longestCited, Transcript } from '../../shared/transcript.ts';
 import { isObject, leftover, type Fields } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { FunctionCalls } from './function-calls.ts';
+import { streamError } from './errors.ts';
 import { decodeFinish } from './finish.ts';
 import { decodeCitations, decodeGrounding, mostParts, Searches, type Answer } from './grounding.ts';
 import { decodeLogprobs } from './logprobs.ts';
@@ -63,9 +64,9 @@ export class ReplyDecoder implements EventDecoder {
     this.#call = call;
   }
 
-  push({ data }: WireEvent): CanonicalEvent[] {
+  push({ event, data }: WireEvent): CanonicalEvent[] {
     this.#events = [];
-    if (!this.#over) this.#take(parsed(data));
+    if (!this.#over) this.#take(parsed(data), event);
     return this.#events;
   }
 
@@ -87,8 +88,8 @@ export class ReplyDecoder implements EventDecoder {
     return this.#events;
   }
 
-  #take(chunk: unknown): void {
-    if (!isObject(chunk)) return this.#fail({ message: 'The provider sent an event that could not be read.' });
+  #take(chunk: unknown, name?: string): void {
+    if (!isObject(chunk)) return name === 'error' ? this.#fail({}) : void this.#events.push({ type: 'unreadable' });
     const { candidates, usageMetadata: usage, promptFeedback: feedback, error } = chunk;
     if (isObject(error)) return this.#fail(error);
     if (!this.#started) this.#start(chunk);
@@ -267,10 +268,9 @@ export class ReplyDecoder implements EventDecoder {
     this.#events.push({ type: 'finish', candidate: 0, reason: { unified: 'content-filter', raw: String(feedback['blockReason']) }, ...bag.keep({ promptFeedback: feedback }) });
   }
 
-  #fail({ message, status, code }: Fields): void {
+  #fail(error: Fields): void {
     this.#over = true;
-    const told = typeof message === 'string' && message !== '' ? message : 'The provider broke off its reply and did not say why.';
-    this.#events.push({ type: 'error', message: told, ...(typeof status === 'string' ? { code: status } : {}), ...(Number.isInteger(code) ? { status: Number(code) } : {}) });
+    this.#events.push(streamError(error));
   }
 
   /** Complete is a reply all of whose candidates have ended, as many as were asked for. */

@@ -1,9 +1,7 @@
-/**
- * Errors in Google's words, in both directions: a number, an RPC status and details by type. What concerns our own
- * key or project there is never shown in the vendor's words; what concerns the caller's content is.
- */
-import { GatewayError, type ErrorCode, type ErrorReply, type Match } from '../../../core/index.ts';
-import { decodeError as decodeCommonError } from '../../shared/openai-error.ts';
+/** Errors in Google's words, in both directions: a number, an RPC status and details by type. */
+import { GatewayError, type CanonicalEvent, type ErrorCode, type ErrorReply, type Match } from '../../../core/index.ts';
+import { passedStatus } from '../../shared/passed-error.ts';
+import { decodeVendorError, errorEvent, readVendorError } from '../../shared/vendor-error.ts';
 import { isObject, type Fields } from '../../shared/vendor-bag.ts';
 
 interface Words {
@@ -39,6 +37,7 @@ const wording: Readonly<Record<ErrorCode, Words>> = {
   timeout: { code: 504, status: 'DEADLINE_EXCEEDED' },
 };
 
+const family = 'generate-content';
 const rpc = 'type.googleapis.com/google.rpc.';
 
 function detailsOf({ code, message, details: { param, retryAfter } }: GatewayError): Fields[] {
@@ -50,14 +49,18 @@ function detailsOf({ code, message, details: { param, retryAfter } }: GatewayErr
 
 /** `{"error": …}` for a reply of its own, or for a chunk of a stream. */
 export function errorBody(error: GatewayError): { error: Fields } {
+  const { message, details: { vendor } } = error;
   const { code, status } = wording[error.code];
-  return { error: { code, message: error.message, status, details: detailsOf(error) } };
+  if (vendor?.family !== family) return { error: { code, message, status, details: detailsOf(error) } };
+  const passed = passedStatus(error, family);
+  if (passed !== undefined) return { error: { code: passed, status, ...vendor.body, message } };
+  return { error: { details: detailsOf(error), ...vendor.body, code, message, status } };
 }
 
 /** Where a stream would have been an array, so is the error. */
 export function encodeError(error: GatewayError, match?: Match): ErrorReply {
   const body = errorBody(error);
-  return { status: wording[error.code].code, body: match?.framing === 'array' ? [body] : body };
+  return { status: passedStatus(error, family) ?? wording[error.code].code, body: match?.framing === 'array' ? [body] : body };
 }
 
 function parsed(text: string): Fields {
@@ -77,14 +80,6 @@ function detail(error: Fields, type: string): Fields {
   return isObject(found) ? found : {};
 }
 
-const overflow = /input token count.*exceeds|exceeds the maximum number of tokens/i;
-/** What Google answers 400 to though it is about our key, our project or where we are. */
-const aboutUs = /^(API_KEY|CONSUMER|BILLING|SERVICE_DISABLED|ACCESS_TOKEN|ACCOUNT)/;
-
-function isAboutUs(error: Fields): boolean {
-  return aboutUs.test(String(detail(error, 'ErrorInfo')['reason'] ?? '')) || error['status'] === 'FAILED_PRECONDITION';
-}
-
 /** `"34.4s"` → 35. */
 function secondsOf(delay: unknown): number | undefined {
   const seconds = typeof delay === 'string' && /^\d+(\.\d+)?s$/.test(delay) ? Number(delay.slice(0, -1)) : undefined;
@@ -99,11 +94,18 @@ function fieldOf(error: Fields): string | undefined {
 
 /** Passed status and text of a vendor's refusal; the answer is what the caller may know of it. */
 export function decodeError(status: number, text: string): GatewayError {
-  const error = parsed(text);
-  const common = decodeCommonError(status, text);
-  if (status === 400 && isAboutUs(error)) return new GatewayError('upstream_failed', 'The provider could not take this call.', { cause: common.details.cause });
-  const isOverflow = common.code === 'invalid_request' && overflow.test(common.message);
-  const param = common.details.param ?? (common.code === 'invalid_request' ? fieldOf(error) : undefined);
-  const retryAfter = common.details.retryAfter ?? secondsOf(detail(error, 'RetryInfo')['retryDelay']);
-  return new GatewayError(isOverflow ? 'context_length_exceeded' : common.code, common.message, { ...common.details, param, retryAfter });
+  const error = decodeVendorError(family, status, text);
+  const wire = parsed(text);
+  const param = error.details.param ?? (error.details.vendor ? fieldOf(wire) : undefined);
+  const retryAfter = secondsOf(detail(wire, 'RetryInfo')['retryDelay']);
+  return new GatewayError(error.code, error.message, { ...error.details, param, retryAfter });
+}
+
+/** The event for an error inside a stream. */
+export function streamError(error: Fields): Extract<CanonicalEvent, { type: 'error' }> {
+  const { message, status, code } = error;
+  const told = readVendorError({ error });
+  const known = Number.isInteger(code) ? Number(code) : undefined;
+  const said = typeof message === 'string' ? told : { ...told, message: undefined };
+  return errorEvent(family, { ...said, code: typeof status === 'string' ? status : undefined }, known);
 }

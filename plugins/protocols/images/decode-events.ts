@@ -3,7 +3,8 @@
  * the vendor says about how it was made (size, quality) is in the block's bag.
  */
 import { GatewayError, knownCount, type CanonicalEvent, type ClientCall, type EventDecoder, type WireEvent } from '../../../core/index.ts';
-import { readVendorError } from '../../shared/openai-error.ts';
+import { errorEvent } from '../../shared/openai-error.ts';
+import { readVendorError } from '../../shared/vendor-error.ts';
 import { pictureTypeOfBase64 } from '../../shared/picture-type.ts';
 import { isObject, leftover, type Fields } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
@@ -62,7 +63,7 @@ export class ReplyDecoder implements EventDecoder {
   }
 
   #take(wire: unknown, event: string | undefined): void {
-    if (!isObject(wire)) return this.#fail({ message: 'The provider sent an event that could not be read.' });
+    if (!isObject(wire)) return event === 'error' ? this.#fail({}) : void this.#events.push({ type: 'unreadable' });
     const type = typeof wire['type'] === 'string' ? wire['type'] : (event ?? '');
     if (wire['error'] || type === 'error') return this.#fail(wire);
     if (!this.#started) this.#start(wire);
@@ -108,9 +109,7 @@ export class ReplyDecoder implements EventDecoder {
 
   #fail(wire: Fields): void {
     this.#over = true;
-    const { message, code, status } = readVendorError(wire);
-    const told = message ?? 'The provider broke off its reply and did not say why.';
-    this.#events.push({ type: 'error', message: told, ...(code === undefined ? {} : { code }), ...(status === undefined ? {} : { status }) });
+    this.#events.push(errorEvent(readVendorError(wire)));
   }
 }
 

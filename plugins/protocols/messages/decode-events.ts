@@ -64,9 +64,9 @@ export class ReplyDecoder implements EventDecoder {
     this.#call = call;
   }
 
-  push({ data }: WireEvent): CanonicalEvent[] {
+  push({ event, data }: WireEvent): CanonicalEvent[] {
     this.#events = [];
-    if (!this.#over) this.#take(parsed(data));
+    if (!this.#over) this.#take(parsed(data), event);
     return this.#events;
   }
 
@@ -95,8 +95,8 @@ export class ReplyDecoder implements EventDecoder {
     return this.#events;
   }
 
-  #take(event: unknown): void {
-    if (!isObject(event)) return this.#fail({ message: 'The provider sent an event that could not be read.' });
+  #take(event: unknown, name: string | undefined): void {
+    if (!isObject(event)) return name === 'error' ? this.#fail({}) : void this.#events.push({ type: 'unreadable' });
     const { index, delta, usage, message, content_block: block } = event;
     switch (event['type']) {
       case 'content_block_delta':
@@ -293,6 +293,6 @@ export class ReplyDecoder implements EventDecoder {
   #fail(event: Fields): void {
     if (this.#over) return;
     this.#over = true;
-    this.#events.push({ type: 'error', ...readStreamError(event) });
+    this.#events.push(readStreamError(event));
   }
 }

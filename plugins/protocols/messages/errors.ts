@@ -1,9 +1,7 @@
-/**
- * Errors in the words of this wire, in both directions. What concerns our own key or account at a vendor is never
- * shown in its words; what concerns the caller's content is.
- */
-import { GatewayError, type ErrorCode, type ErrorReply } from '../../../core/index.ts';
-import { decodeError as decodeVendorError, readVendorError } from '../../shared/openai-error.ts';
+/** Errors in the words of this wire, in both directions. */
+import type { CanonicalEvent, ErrorCode, ErrorReply, GatewayError } from '../../../core/index.ts';
+import { passedStatus } from '../../shared/passed-error.ts';
+import { decodeVendorError, errorEvent, readVendorError } from '../../shared/vendor-error.ts';
 import { isObject, type Fields } from '../../shared/vendor-bag.ts';
 
 interface Words {
@@ -41,8 +39,13 @@ const wording: Readonly<Record<ErrorCode, Words>> = {
 /** Words by which clients know that a conversation has to be made shorter. */
 const tooLong = 'prompt is too long';
 
+const family = 'messages';
+
 function errorBody(error: GatewayError, id: string | undefined): Fields {
-  return { type: 'error', error: { type: wording[error.code].type, message: told(error), ...detailsOf(error) }, ...(id === undefined ? {} : { request_id: id }) };
+  const { code, details: { vendor } } = error;
+  const { type } = wording[code];
+  const body = vendor?.family === family ? { type, ...vendor.body, message: told(error) } : { type, message: told(error), ...detailsOf(error) };
+  return { type: 'error', error: body, ...(id === undefined ? {} : { request_id: id }) };
 }
 
 /** The body has no place of its own for the field at fault, which the vendor names at the beginning of its message as well. */
@@ -51,13 +54,13 @@ function told({ code, message, details: { param, vendor } }: GatewayError): stri
   return param === undefined || vendor || message.includes(param) ? message : `${param}: ${message}`;
 }
 
-/** The word by which clients know one error of the caller's from another; Google's is a number, and says no more than the status. */
+/** The word by which clients know one error of the caller's from another. */
 function detailsOf({ status, details: { vendor } }: GatewayError): Fields {
-  return status === 400 && vendor?.code && !/^\d+$/.test(vendor.code) ? { details: { error_code: vendor.code } } : {};
+  return status === 400 && vendor?.code ? { details: { error_code: vendor.code } } : {};
 }
 
 export function encodeError(error: GatewayError, id?: string): ErrorReply {
-  return { status: wording[error.code].status ?? error.status, body: errorBody(error, id) };
+  return { status: passedStatus(error, family) ?? wording[error.code].status ?? error.status, body: errorBody(error, id) };
 }
 
 /** One frame, and nothing behind it: no `message_stop` may make a broken reply look whole. */
@@ -65,13 +68,14 @@ export function encodeStreamError(error: GatewayError): string {
   return `event: error\ndata: ${JSON.stringify(errorBody(error, undefined))}\n\n`;
 }
 
-/** The vendor's types by their status; only for 400, 413 and 422 its words may be shown. */
+/** The status of each of the vendor's types. */
 const statuses: Readonly<Record<string, number>> = {
   invalid_request_error: 400,
   authentication_error: 401,
   billing_error: 402,
   permission_error: 403,
   not_found_error: 404,
+  conflict_error: 409,
   request_too_large: 413,
   rate_limit_error: 429,
   api_error: 500,
@@ -79,32 +83,14 @@ const statuses: Readonly<Record<string, number>> = {
   overloaded_error: 529,
 };
 
-export interface StreamError {
-  readonly message: string;
-  readonly code?: string;
-  readonly status?: number;
-}
-
 /** What a vendor says where it breaks off inside a stream. */
-export function readStreamError(event: Fields): StreamError {
-  const { message, type, status } = readVendorError({ error: isObject(event['error']) ? event['error'] : event });
-  const known = status ?? (type === undefined ? undefined : statuses[type]);
-  return {
-    message: message ?? 'The provider broke off its reply and did not say why.',
-    ...(type === undefined ? {} : { code: type }),
-    ...(known === undefined ? {} : { status: known }),
-  };
+export function readStreamError(event: Fields): Extract<CanonicalEvent, { type: 'error' }> {
+  const error = readVendorError({ error: isObject(event['error']) ? event['error'] : event });
+  const { type, status } = error;
+  return errorEvent(family, { ...error, code: type }, status ?? (type === undefined ? undefined : statuses[type]));
 }
-
-/** The vendor answers 400 where our own account is out of credit or over its limit. */
-const ourAccount = /credit balance is too low|reached your specified (api )?usage limits|organization has been disabled/i;
-const policy = /content filtering policy/i;
 
 /** Passed status and text of a vendor's refusal; the answer is what the caller may know of it. */
 export function decodeError(status: number, text: string): GatewayError {
-  const error = decodeVendorError(status, text);
-  if (error.code !== 'invalid_request') return error;
-  const { message, details } = error;
-  if (ourAccount.test(message)) return new GatewayError('upstream_failed', 'The provider could not take this call.', { cause: message });
-  return policy.test(message) ? new GatewayError('content_policy_violation', message, details) : error;
+  return decodeVendorError(family, status, text);
 }

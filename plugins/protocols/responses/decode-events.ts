@@ -5,7 +5,8 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { GatewayError, type CanonicalEvent, type ClientCall, type EventDecoder, type Model, type WireEvent } from '../../../core/index.ts';
-import { readVendorError } from '../../shared/openai-error.ts';
+import { errorEvent } from '../../shared/openai-error.ts';
+import { readVendorError } from '../../shared/vendor-error.ts';
 import { servedMode } from '../../shared/modes.ts';
 import { parsed } from '../../shared/parsed.ts';
 import { isObject, type Fields, type Sides } from '../../shared/vendor-bag.ts';
@@ -99,7 +100,7 @@ export class ReplyDecoder implements EventDecoder {
   }
 
   #take(event: unknown, name: string | undefined): void {
-    if (!isObject(event)) return this.#fail({ message: 'The provider sent an event that could not be read.' });
+    if (!isObject(event)) return name === 'error' ? this.#fail({}) : void this.#events.push({ type: 'unreadable' });
     const type = text(event['type']) || (name ?? '');
     const take = takes.get(type);
     if (take) return take(this.#items, event);
@@ -147,11 +148,15 @@ export class ReplyDecoder implements EventDecoder {
     if (this.#over) return;
     this.#over = true;
     this.#items.close();
-    const { error } = body;
-    const { message = 'The provider broke off its reply and did not say why.', code, status } = readVendorError({ error: isObject(error) ? error : body });
-    const meant = status ?? (code === undefined ? undefined : statusOf(code));
-    this.#events.push({ type: 'error', message, ...(code === undefined ? {} : { code }), ...(meant === undefined ? {} : { status: meant }) });
+    const { error: nested } = body;
+    const error = readVendorError({ error: isObject(nested) ? nested : flat(body) });
+    this.#events.push(errorEvent(error, error.status ?? (error.code === undefined ? undefined : statusOf(error.code))));
   }
+}
+
+/** The error in an event that is one itself. */
+function flat({ type: _, sequence_number: __, ...error }: Fields): Fields {
+  return error;
 }
 
 /** The status that an error would have had before the stream began. */
