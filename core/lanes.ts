@@ -124,10 +124,12 @@ async function* verbatimStream(exchange: Routed, response: UpstreamResponse, tal
       if (tally.complete) break;
       const events = event ? decoder.push(event) : [];
       for (const each of events) tally.read(each);
-      if (events[0]?.type === 'unreadable') continue;
+      const isTerminator = event !== undefined && event.data.length <= upstream.terminator.length && frame(event.data) === upstream.terminator;
+      // A reply that is not complete must not look it.
+      if (events[0]?.type === 'unreadable' || (isTerminator && !tally.complete)) continue;
       opened ||= event !== undefined;
       if (event && !begun) begun = event.event !== undefined && upstream.openings ? !upstream.openings.has(event.event) : !events.every(isOpening);
-      terminated = tally.complete && event !== undefined && frame(event.data) === upstream.terminator;
+      terminated = isTerminator;
       const written = isUnaskedUsage(events, call.usageWanted) ? '' : write(raw, event?.data);
       const isLast = tally.complete || (upstream.ending === 'silence' && tally.hasFinished(call.candidates));
       if (isLast) lastWord += written;

@@ -6,8 +6,8 @@ import type { ErrorFamily } from './vendor-error.ts';
 const oneCalls: ReadonlySet<ErrorCode> = new Set([
   'invalid_request', 'context_length_exceeded', 'content_policy_violation', 'forbidden', 'not_found', 'conflict', 'body_too_large', 'rate_limited',
 ]);
-/** Clients take these for errors of their key at the gateway, of a proxy, or of their own timeout. */
-const otherwiseMeant = new Set([401, 402, 407, 408]);
+/** Clients take these for errors of their key at the gateway, of a proxy, or of their own timeout. A 422 is a 400 by another name. */
+const otherwiseMeant = new Set([401, 402, 407, 408, 422]);
 
 /** The vendor's status, where the client is to see it. */
 export function passedStatus({ code, details: { vendor } }: GatewayError, family: ErrorFamily): number | undefined {

@@ -21,7 +21,7 @@ const patterns: readonly (readonly [pattern: RegExp, replacement: string])[] = [
   // Google names a project by its number or its name.
   [/\bprojects\/[^\s/'"`,;)]+/g, 'projects/-'],
   [/\bproject(?:_number)?[: ]\s?\d{6,}/g, 'project'],
-  [/[\w.-]+@[\w.-]*gserviceaccount\.com/g, '[redacted]'],
+  [/(?<![\w.-])[\w.-]{1,100}@[\w.-]{0,100}gserviceaccount\.com/g, '[redacted]'],
   [/(?<=\barn:aws[\w-]*:[\w-]*:[\w-]*:)\d{12}/g, '-'],
 ];
 

@@ -40,7 +40,7 @@ const modelWords = /\bmodels?\b[^.:]*\b(not exist|not found|decommissioned|no lo
 /** Vendors' words for things that a caller names in its request, and that the vendor keeps. */
 const things = String.raw`(?:files?|items?|cached? ?contents?|cached content metadata|vector ?stores?|containers?|conversations?|prompts?|responses?|skills?|images?|audio|videos?|documents?|attachments?|uploads?|mcp servers?|storage object)`;
 const missing = String.raw`(?:not found|(?:does|do|did)(?: not|n't) exist|may not exist|(?:has |have |is |are )?(?:been )?(?:expired|deleted)|no longer (?:exists?|available))`;
-const missingThing = new RegExp(String.raw`\b${things}\b[^.]*\b${missing}|\b(?:no such|cannot find|could not find|couldn't find) (?:the )?${things}\b|\bno ${things} (?:found|with)\b`, 'i');
+const missingThing = new RegExp(String.raw`\b${things}\b[^.]*\b${missing}|\b(?:no such|not found:|cannot find|could not find|couldn't find) (?:the )?${things}\b|\bno ${things} (?:found|with)\b`, 'i');
 const closedThing = new RegExp(String.raw`\b(?:permission|access|authorized|allowed)\b[^.]*\b(?:the|this|that|requested) ${things}\b(?! (?:search|api|upload|input|generation|endpoint))|storage\.objects\.|gs://`, 'i');
 const notReady = /\bfile\b[^.]*\bis not in an? active state/i;
 /** A thing of the vendor's, and not one that the caller named. */

@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Answered } from '../../core/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
@@ -70,6 +71,12 @@ function expectFailure(client: Wire, { status, text }: { readonly status: number
   expect(successes[client](text, dataOf(text)), `${place}\n${text}`).toBe(false);
 }
 
+/** A reply that lacks one event is whole for its client, and its end tells of the loss. */
+function expectLoss(client: Wire, end: Answered, text: string, place: string): void {
+  expect(end.losses.map(({ path }) => path), place).toContain('reply.event');
+  expect(fold(decodeAll(families[client].protocol.upstream.decodeEvents(readCall(client, { model: 'a/b', ...least[client] }, true)), readStream(Buffer.from(text)))), `${place}\n${text}`).toMatchObject({ complete: true, error: undefined });
+}
+
 const pairs = wires.flatMap((client) => wires.map((wire): [client: Wire, wire: Wire] => [client, wire]));
 
 describe.each(pairs)('a %s client and a %s vendor', (client, wire) => {
@@ -84,12 +91,17 @@ describe.each(pairs)('a %s client and a %s vendor', (client, wire) => {
     expect(whole).toBeGreaterThan(0);
   });
 
-  it.each(cases[wire])('%s with garbage in place of any event is told as broken', async (name) => {
+  it.each(cases[wire])('%s with garbage in place of any event is told as broken, or is whole but for that event, which is reported', async (name) => {
     const blocks = blocksOf(wire, name);
     for (let index = 0; index < blocks.length - 2; index += 1) {
       const event = /^event: .*$/m.exec(blocks[index] ?? '')?.[0];
       const garbage = `${event === undefined ? '' : `${event}\n`}data: {"choices":[{]\n\n`;
-      expectFailure(client, await streamed(client, wire, blocks.with(index, garbage).join('')), `${name}, garbage in place of event ${index}`);
+      const before = gateway.ends.length;
+      const reply = await streamed(client, wire, blocks.with(index, garbage).join(''));
+      const end = (await gateway.ended(before + 1))[before];
+      const place = `${name}, garbage in place of event ${index}`;
+      if (end?.type !== 'answered' || end.outcome !== 'completed') expectFailure(client, reply, place);
+      else expectLoss(client, end, reply.text, place);
     }
   });
 });

@@ -9,6 +9,7 @@ import { readVendorError } from '../../shared/vendor-error.ts';
 import { servedMode } from '../../shared/modes.ts';
 import { parsed } from '../../shared/parsed.ts';
 import { Transcript } from '../../shared/transcript.ts';
+import { cannotBeRead, canSkip } from '../../shared/unreadable.ts';
 import { isObject, type Fields } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { decodeAnnotation } from './annotations.ts';
@@ -62,18 +63,17 @@ export class ReplyDecoder implements EventDecoder {
     this.#unsealed = model && !(call instanceof ChatCall) ? unsealed(model) : [];
   }
 
-  push({ event, data }: WireEvent): CanonicalEvent[] {
+  push(wire: WireEvent): CanonicalEvent[] {
     this.#events = [];
     if (this.#over) return this.#events;
-    if (data === '[DONE]') this.#end(this.#finishAll(this.#silentEnd.isMarked));
-    else this.#take(parsed(data), event === 'error');
+    if (wire.data === '[DONE]') this.#end(this.#finishAll(this.#silentEnd.isMarked));
+    else this.#take(parsed(wire.data), wire);
     return this.#events;
   }
 
   end(): CanonicalEvent[] {
     this.#events = [];
-    const finished = [...this.#candidates.values()].filter((candidate) => candidate.finished);
-    if (!this.#over) this.#end(finished.length >= this.#call.candidates);
+    if (!this.#over) this.#end([...this.#candidates.values()].filter(({ finished }) => finished).length >= this.#call.candidates);
     return this.#events;
   }
 
@@ -85,28 +85,22 @@ export class ReplyDecoder implements EventDecoder {
     }
     this.#events = [];
     this.#said = 'message';
-    this.#take(body, false);
+    this.#take(body);
     if (!this.#over) this.#end(this.#finishAll(true));
     return this.#events;
   }
 
-  #take(chunk: unknown, isError: boolean): void {
-    if (!isObject(chunk)) return isError ? this.#fail({}) : this.#skip();
+  #take(chunk: unknown, wire?: WireEvent): void {
+    if (!isObject(chunk)) return wire && canSkip(wire) ? void this.#events.push(this.#silentEnd.lose()) : this.#fail({ message: cannotBeRead });
     const [choices, usage] = [chunk['choices'], usageIn(chunk)];
-    const error = chunk['error'] ?? (isError ? chunk : undefined);
+    const error = chunk['error'] ?? (wire?.event === 'error' ? chunk : undefined);
     if (!this.#started && (error === undefined || error === null)) this.#start(chunk);
     if (Array.isArray(choices)) {
       if (choices.length > 0) this.#silentEnd.isMarked = false;
       for (const [position, choice] of choices.entries()) if (isObject(choice)) this.#choose(choice, position);
     }
-    if (usage) this.#count(usage, chunk);
+    if (usage && !this.#over) this.#count(usage, chunk);
     if (error !== undefined && error !== null) this.#fail(isObject(error) ? error : { message: error });
-  }
-
-  /** What was skipped may have been the end: from here on only a finish reason ends a choice. */
-  #skip(): void {
-    this.#silentEnd.isLost = true;
-    this.#events.push({ type: 'unreadable' });
   }
 
   #start(chunk: Fields): void {
@@ -280,9 +274,11 @@ export class ReplyDecoder implements EventDecoder {
 
   #finish(candidate: Candidate, raw: string): void {
     this.#close(candidate);
+    const isTorn = this.#silentEnd.isLost && candidate.calls?.whole === false;
     candidate.calls?.end();
     const unified = decodeFinish(raw, candidate.calls?.any ?? false);
     if (unified === 'error') return this.#fail({ message: `The provider ended its reply with "${raw}".` });
+    if (isTorn || (this.#silentEnd.isLost && unified === 'tool-calls' && !candidate.calls?.any)) return this.#fail({ message: cannotBeRead });
     candidate.finished = true;
     this.#events.push({ type: 'finish', candidate: candidate.index, reason: { unified, raw } });
   }

@@ -8,6 +8,7 @@ import { codeResult } from '../../shared/hosted-tools.ts';
 import { servedMode } from '../../shared/modes.ts';
 import { parsed } from '../../shared/parsed.ts';
 import { longestCited, Transcript } from '../../shared/transcript.ts';
+import { cannotBeRead, canSkip } from '../../shared/unreadable.ts';
 import { isObject, leftover, type Fields } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { FunctionCalls } from './function-calls.ts';
@@ -64,9 +65,9 @@ export class ReplyDecoder implements EventDecoder {
     this.#call = call;
   }
 
-  push({ event, data }: WireEvent): CanonicalEvent[] {
+  push(wire: WireEvent): CanonicalEvent[] {
     this.#events = [];
-    if (!this.#over) this.#take(parsed(data), event);
+    if (!this.#over) this.#take(parsed(wire.data), wire);
     return this.#events;
   }
 
@@ -88,8 +89,8 @@ export class ReplyDecoder implements EventDecoder {
     return this.#events;
   }
 
-  #take(chunk: unknown, name?: string): void {
-    if (!isObject(chunk)) return name === 'error' ? this.#fail({}) : void this.#events.push({ type: 'unreadable' });
+  #take(chunk: unknown, wire?: WireEvent): void {
+    if (!isObject(chunk)) return wire && canSkip(wire) ? void this.#events.push({ type: 'unreadable' }) : this.#fail({ message: cannotBeRead });
     const { candidates, usageMetadata: usage, promptFeedback: feedback, error } = chunk;
     if (isObject(error)) return this.#fail(error);
     if (!this.#started) this.#start(chunk);

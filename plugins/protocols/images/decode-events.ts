@@ -6,6 +6,7 @@ import { GatewayError, knownCount, type CanonicalEvent, type ClientCall, type Ev
 import { errorEvent } from '../../shared/openai-error.ts';
 import { readVendorError } from '../../shared/vendor-error.ts';
 import { pictureTypeOfBase64 } from '../../shared/picture-type.ts';
+import { cannotBeRead, canSkip } from '../../shared/unreadable.ts';
 import { isObject, leftover, type Fields } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { ImageCall } from './read-request.ts';
@@ -36,9 +37,9 @@ export class ReplyDecoder implements EventDecoder {
     this.#call = call;
   }
 
-  push({ event, data }: WireEvent): CanonicalEvent[] {
+  push(wire: WireEvent): CanonicalEvent[] {
     this.#events = [];
-    if (!this.#over && data !== '[DONE]') this.#take(parsed(data), event);
+    if (!this.#over && wire.data !== '[DONE]') this.#take(parsed(wire.data), wire);
     return this.#events;
   }
 
@@ -62,8 +63,9 @@ export class ReplyDecoder implements EventDecoder {
     return this.#events;
   }
 
-  #take(wire: unknown, event: string | undefined): void {
-    if (!isObject(wire)) return event === 'error' ? this.#fail({}) : void this.#events.push({ type: 'unreadable' });
+  #take(wire: unknown, from: WireEvent): void {
+    if (!isObject(wire)) return canSkip(from) ? void this.#events.push({ type: 'unreadable' }) : this.#fail({ message: cannotBeRead });
+    const { event } = from;
     const type = typeof wire['type'] === 'string' ? wire['type'] : (event ?? '');
     if (wire['error'] || type === 'error') return this.#fail(wire);
     if (!this.#started) this.#start(wire);

@@ -6,6 +6,7 @@ import { GatewayError, knownCount, type CanonicalEvent, type ClientCall, type Ev
 import { servedMode } from '../../shared/modes.ts';
 import { ArgumentPieces } from '../../shared/no-arguments.ts';
 import { parsed } from '../../shared/parsed.ts';
+import { cannotBeRead, canSkip } from '../../shared/unreadable.ts';
 import { isObject, type Fields } from '../../shared/vendor-bag.ts';
 import { decodeAnnotation } from './annotations.ts';
 import { bag, nativeVendor } from './bag.ts';
@@ -56,6 +57,8 @@ export class ReplyDecoder implements EventDecoder {
   /** A message whose start already has its end: Anthropic answers the result of a programmatic tool call like this. */
   #stopped: Fields | undefined;
   #started = false;
+  /** Whether an event was skipped: what follows may then make no sense. */
+  #lost = false;
   #finished = false;
   #over = false;
   #otherwise: ReadonlyMap<string, AskedTool> | undefined;
@@ -64,9 +67,9 @@ export class ReplyDecoder implements EventDecoder {
     this.#call = call;
   }
 
-  push({ event, data }: WireEvent): CanonicalEvent[] {
+  push(wire: WireEvent): CanonicalEvent[] {
     this.#events = [];
-    if (!this.#over) this.#take(parsed(data), event);
+    if (!this.#over) this.#take(parsed(wire.data), wire);
     return this.#events;
   }
 
@@ -95,8 +98,8 @@ export class ReplyDecoder implements EventDecoder {
     return this.#events;
   }
 
-  #take(event: unknown, name: string | undefined): void {
-    if (!isObject(event)) return name === 'error' ? this.#fail({}) : void this.#events.push({ type: 'unreadable' });
+  #take(event: unknown, wire: WireEvent): void {
+    if (!isObject(event)) return this.#lose(wire);
     const { index, delta, usage, message, content_block: block } = event;
     switch (event['type']) {
       case 'content_block_delta':
@@ -137,6 +140,13 @@ export class ReplyDecoder implements EventDecoder {
     if (hasStopped(message)) this.#stopped = { stop_reason, stop_sequence, stop_details };
     this.#start(withoutOutput(message));
     if (Array.isArray(content)) this.#tellBlocks(content.filter((block) => !isEmptyText(block)));
+  }
+
+  #lose(wire: WireEvent): void {
+    // A piece of a call's arguments is needed.
+    if (!canSkip(wire) || [...this.#open.values()].some(({ pieces }) => pieces)) return this.#fail({ message: cannotBeRead });
+    this.#lost = true;
+    this.#events.push({ type: 'unreadable' });
   }
 
   #start(message: Fields): void {
@@ -214,7 +224,7 @@ export class ReplyDecoder implements EventDecoder {
 
   #add(index: unknown, delta: Fields): void {
     const open = this.#open.get(index);
-    if (!open) return;
+    if (!open) return this.#lost ? this.#fail({ message: cannotBeRead }) : undefined;
     switch (delta['type']) {
       case 'text_delta':
         return this.#say(open, text(delta['text']));

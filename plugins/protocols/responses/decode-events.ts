@@ -9,6 +9,7 @@ import { errorEvent } from '../../shared/openai-error.ts';
 import { readVendorError } from '../../shared/vendor-error.ts';
 import { servedMode } from '../../shared/modes.ts';
 import { parsed } from '../../shared/parsed.ts';
+import { cannotBeRead, canSkip } from '../../shared/unreadable.ts';
 import { isObject, type Fields, type Sides } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
 import { decodeFinish } from './finish.ts';
@@ -76,9 +77,9 @@ export class ReplyDecoder implements EventDecoder {
     this.#items = new ReplyItems((event) => void this.#events.push(event), names, sealerOf(model?.id ?? ''));
   }
 
-  push({ event, data }: WireEvent): CanonicalEvent[] {
+  push(wire: WireEvent): CanonicalEvent[] {
     this.#events = [];
-    if (!this.#over && data !== '[DONE]') this.#take(parsed(data), event);
+    if (!this.#over && wire.data !== '[DONE]') this.#take(parsed(wire.data), wire);
     return this.#events;
   }
 
@@ -99,15 +100,21 @@ export class ReplyDecoder implements EventDecoder {
     return this.#events;
   }
 
-  #take(event: unknown, name: string | undefined): void {
-    if (!isObject(event)) return name === 'error' ? this.#fail({}) : void this.#events.push({ type: 'unreadable' });
-    const type = text(event['type']) || (name ?? '');
+  #take(event: unknown, wire: WireEvent): void {
+    if (!isObject(event)) return this.#lose(wire);
+    const type = text(event['type']) || (wire.event ?? '');
     const take = takes.get(type);
     if (take) return take(this.#items, event);
     if (lifecycle.has(type) && isObject(event['response'])) return this.#follow(withStatus(event['response'], type.slice('response.'.length)));
     if (type === 'keepalive') this.#events.push({ type: 'ping' });
     // OpenAI nests the error in its event; its own documents have it flat.
     if (type === 'error' || isObject(event['error'])) this.#fail(event);
+  }
+
+  #lose(wire: WireEvent): void {
+    if (!canSkip(wire)) return this.#fail({ message: cannotBeRead });
+    this.#items.torn = true;
+    this.#events.push({ type: 'unreadable' });
   }
 
   #follow(response: Fields): void {
@@ -155,8 +162,8 @@ export class ReplyDecoder implements EventDecoder {
 }
 
 /** The error in an event that is one itself. */
-function flat({ type: _, sequence_number: __, ...error }: Fields): Fields {
-  return error;
+function flat(event: Fields): Fields {
+  return Object.fromEntries(Object.entries(event).filter(([name]) => name !== 'type' && name !== 'sequence_number'));
 }
 
 /** The status that an error would have had before the stream began. */

@@ -68,6 +68,8 @@ export class ReplyItems {
   #blocks = 0;
   calls = false;
   refusal = false;
+  /** Whether a piece of text was lost: what a part says as a whole is then no continuation of its pieces. */
+  torn = false;
 
   /** `sealer` is whose sealed state it is that stands in no envelope. */
   constructor(emit: (event: CanonicalEvent) => void, names: () => ToolNames, sealer: string) {
@@ -118,7 +120,7 @@ export class ReplyItems {
     const refused = wire['type'] === 'refusal';
     const part = this.#part(item, Number(position) || 0, refused ? 'refusal' : 'text');
     if (part.over) return;
-    this.#tell(part, word(wire[refused ? 'refusal' : 'text']).slice(part.sent), list(wire['logprobs']).slice(part.logprobs));
+    this.#tell(part, this.torn && part.sent > 0 ? '' : word(wire[refused ? 'refusal' : 'text']).slice(part.sent), list(wire['logprobs']).slice(part.logprobs));
     for (const annotation of list(wire['annotations']).slice(part.annotations)) this.annotate(place, position, annotation);
     this.#endPart(part);
   }
@@ -220,7 +222,8 @@ export class ReplyItems {
       // The reasoning itself is told where there is no summary of it.
       if (kind === 'content' && list(wire['summary']).length > 0) break;
       for (const [position, part] of list(wire[kind]).entries()) {
-        if (isObject(part)) this.reason(place, kind, position, word(part['text']).slice(item.thoughts.get(`${kind} ${position}`) ?? 0));
+        const told = item.thoughts.get(`${kind} ${position}`) ?? 0;
+        if (isObject(part) && !(this.torn && told > 0)) this.reason(place, kind, position, word(part['text']).slice(told));
       }
     }
     const encrypted = word(wire['encrypted_content']);
