@@ -2,7 +2,7 @@
  * A vendor's reply to canonical events: event by event, or a whole message, which is taken as the stream that would
  * have made it. It runs on every event of every stream, for metering if for nothing else.
  */
-import { GatewayError, knownCount, type CanonicalEvent, type ClientCall, type EventDecoder, type Opaque, type WireEvent } from '../../../core/index.ts';
+import { GatewayError, type CanonicalEvent, type ClientCall, type EventDecoder, type Opaque, type WireEvent } from '../../../core/index.ts';
 import { servedMode } from '../../shared/modes.ts';
 import { ArgumentPieces } from '../../shared/no-arguments.ts';
 import { parsed } from '../../shared/parsed.ts';
@@ -10,10 +10,10 @@ import { cannotBeRead, canSkip } from '../../shared/unreadable.ts';
 import { isObject, type Fields } from '../../shared/vendor-bag.ts';
 import { decodeAnnotation } from './annotations.ts';
 import { bag, nativeVendor } from './bag.ts';
-import { askedLifetime } from './cache.ts';
 import { unwrapInput } from '../../shared/custom-tools.ts';
 import { readStreamError } from './errors.ts';
 import { decodeFinish } from './finish.ts';
+import { lifetimeOf } from './lifetime.ts';
 import { MessagesCall } from './read-request.ts';
 import { offeredOtherwise, type AskedTool } from '../../shared/offered-tools.ts';
 import { decodeStart, hasStopped, isEmptyText, withoutOutput } from './reply-start.ts';
@@ -31,12 +31,6 @@ interface OpenBlock {
   /** Arguments that came whole with the block's start, as some relays send them. */
   readonly input: unknown;
   readonly opaque: Opaque[];
-}
-
-/** For how long a call asks to cache what it wrote; undefined where the vendor reports no writes. */
-function lifetimeOf(call: ClientCall, { cache_creation_input_tokens: written }: Fields): '5m' | '1h' | undefined {
-  if (!knownCount(written)) return undefined;
-  return call instanceof MessagesCall ? call.lifetime : askedLifetime(call.decode());
 }
 
 const callFields = new Set(['type', 'id', 'name', 'input']);
@@ -57,7 +51,6 @@ export class ReplyDecoder implements EventDecoder {
   /** A message whose start already has its end: Anthropic answers the result of a programmatic tool call like this. */
   #stopped: Fields | undefined;
   #started = false;
-  /** Whether an event was skipped: what follows may then make no sense. */
   #lost = false;
   #finished = false;
   #over = false;
@@ -142,8 +135,8 @@ export class ReplyDecoder implements EventDecoder {
     if (Array.isArray(content)) this.#tellBlocks(content.filter((block) => !isEmptyText(block)));
   }
 
+  /** Skips an event, unless a call's arguments would lack it. */
   #lose(wire: WireEvent): void {
-    // A piece of a call's arguments is needed.
     if (!canSkip(wire) || [...this.#open.values()].some(({ pieces }) => pieces)) return this.#fail({ message: cannotBeRead });
     this.#lost = true;
     this.#events.push({ type: 'unreadable' });
