@@ -168,4 +168,11 @@ describe('tests', () => {
     }
     expect(tests.find(({ path }) => path === 'test/operations/viewer.test.ts')?.text).toContain('const hasBrowser = available(');
   });
+
+  it('hold nothing against a clock: how fast a machine is decides no test', () => {
+    const timed = tests.filter(({ path }) => path.endsWith('.test.ts')).flatMap(({ path, text }) => {
+      return [...text.matchAll(/expect\([^\n]*(?:performance|Date)\.now\(\)[^\n]*\.toBeLess/g)].map(([found]) => `${path}: ${found}`);
+    });
+    expect(timed).toEqual([]);
+  });
 });

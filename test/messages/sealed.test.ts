@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { UnsealedBlocks, writeEnvelope } from '../../plugins/protocols/messages/sealed.ts';
+import { expectLinear } from '../support/linear.ts';
 
 const state = { vendor: 'google', kind: 'signature', value: 'v' };
 const ofCall = writeEnvelope(state, { call: 'none' });
@@ -32,12 +33,12 @@ describe('state that belongs to other blocks', () => {
     expect(unsealed.blocks).toMatchObject([{ id, opaque: [state] }]);
   });
 
-  it('is given back in no time where there is much of it', () => {
-    const unsealed = new UnsealedBlocks();
-    const begun = performance.now();
-    for (let place = 0; place < 20_000; place += 1) unsealed.add({ type: 'tool-call', id: `${place}`, name: 'look', arguments: '{}' });
-    for (let place = 0; place < 20_000; place += 1) for (const data of [ofCall, writeEnvelope(state, { call: '7' })]) unsealed.open(data, 'x');
-    expect(unsealed.blocks[7]).toMatchObject({ opaque: { length: 20_000 } });
-    expect(performance.now() - begun).toBeLessThan(2000);
+  it('is given back in linear time where there is much of it', async () => {
+    await expectLinear((count) => {
+      const unsealed = new UnsealedBlocks();
+      for (let place = 0; place < count; place += 1) unsealed.add({ type: 'tool-call', id: `${place}`, name: 'look', arguments: '{}' });
+      for (let place = 0; place < count; place += 1) for (const data of [ofCall, writeEnvelope(state, { call: '7' })]) unsealed.open(data, 'x');
+      expect(unsealed.blocks[7]).toMatchObject({ opaque: { length: count } });
+    }, 2000);
   });
 });

@@ -53,10 +53,7 @@ describe('several workers', () => {
       const other = await fetch(`${gateway.url}/v1/calls/${id}`, { headers: { authorization: `Bearer sk-${'0'.repeat(40)}` } });
       expect(other.status).toBe(401);
     }
-    const began = performance.now();
     expect((await ask(gateway, '/v1/calls/0192f000-0000-7000-8000-000000000000')).status).toBe(404);
-    // That nobody knows it is an answer: nothing is waited for.
-    expect(performance.now() - began).toBeLessThan(1500);
   });
 
   it('count requests and tokens together', async () => {
