@@ -10,7 +10,9 @@ import { Tally } from './tally.ts';
 export interface RunningAttempt {
   readonly routed: Routed;
   readonly tally: Tally;
-  /** To be called when the reply begins: its first event has come before the deadline. Further calls change nothing. */
+  /** To be called when the first event has come before its deadline: it has another to its first output. Further calls change nothing. */
+  opened(): void;
+  /** To be called when there is output: it has no deadline any more. */
   begun(): void;
   /** To be called when the attempt is over; also ends a drain. */
   ended(error: GatewayError | undefined): void;
@@ -46,11 +48,19 @@ class Run implements Attempt {
   }
 }
 
-/** Starts an attempt that has `deadline` milliseconds to its first event, and tells the `attempt` hook of each phase. */
-export function startAttempt(hooks: CoreHooks, planned: Planned, grant: Grant, target: Target, number: number, deadline: number): RunningAttempt {
+/** Milliseconds from an attempt's start. */
+export interface AttemptDeadlines {
+  /** To the first event. */
+  readonly first: number;
+  /** To the first output: what only opens a stream may not go on for ever. */
+  readonly opening: number;
+}
+
+/** Starts an attempt that has these deadlines, and tells the `attempt` hook of each phase. */
+export function startAttempt(hooks: CoreHooks, planned: Planned, grant: Grant, target: Target, number: number, deadlines: AttemptDeadlines): RunningAttempt {
   const cancellation = new Cancellation();
   const stop = (): void => cancellation.cancel();
-  const clearDeadline = setDeadline(deadline, stop);
+  let clearDeadline = setDeadline(deadlines.first, stop);
   const attempt = new Run(target, number, cancellation);
   let drain: Drain | undefined;
   const leave = (): void => {
@@ -66,12 +76,17 @@ export function startAttempt(hooks: CoreHooks, planned: Planned, grant: Grant, t
     tally: attempt.tally,
     stop,
     drain: () => drain,
-    begun() {
+    opened() {
       if (attempt.phase !== 'start') return;
       clearDeadline();
       attempt.phase = 'first-event';
       attempt.firstEventAfter = performance.now() - attempt.startedAt;
+      clearDeadline = setDeadline(Math.max(deadlines.first, deadlines.opening) - attempt.firstEventAfter, stop);
       hooks.attempt.call(attempt, routed);
+    },
+    begun() {
+      this.opened();
+      clearDeadline();
     },
     ended(error) {
       clearDeadline();

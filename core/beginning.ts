@@ -11,8 +11,12 @@ import { crossReply, encodeBody, isVerbatim, type Piece } from './lanes.ts';
 import { lossRefusal, type Loss } from './loss.ts';
 import { loweredLimit } from './lowered.ts';
 import { requestFor } from './outgoing.ts';
-import type { Tally } from './tally.ts';
+import { unwrapCharged } from './reply-events.ts';
+import type { ReplyMemory } from './reply-memory.ts';
 import { checkContext, withinContext, type Shortened } from './truncation.ts';
+
+/** Characters before the first output: responses repeats the instructions and tools of its request there, twice. */
+const longestOpening = 8 * 1024 * 1024;
 
 export interface Begun {
   readonly losses: readonly Loss[];
@@ -21,14 +25,16 @@ export interface Begun {
   readonly pieces: AsyncGenerator<Piece>;
 }
 
-export async function beginReply(core: Core, running: RunningAttempt, tally: Tally): Promise<Begun> {
+/** `memory` is what the call's reply may take; an attempt before this one gives back what it took. */
+export async function beginReply(core: Core, running: RunningAttempt, memory: ReplyMemory): Promise<Begun> {
   const { routed } = running;
-  if (routed.operation === 'count' && !countsTokens(routed.attempt.target)) return begin(estimatedCount(routed), [], true, running);
-  return routed.call.truncates ? withinContext(routed, (shortened) => send(core, running, tally, shortened)) : send(core, running, tally);
+  memory.reset();
+  if (routed.operation === 'count' && !countsTokens(routed.attempt.target)) return begin(estimatedCount(routed), { losses: [], estimated: true }, running, memory);
+  return routed.call.truncates ? withinContext(routed, (shortened) => send(core, running, memory, shortened)) : send(core, running, memory);
 }
 
-async function send(core: Core, running: RunningAttempt, tally: Tally, shortened?: Shortened): Promise<Begun> {
-  const { routed } = running;
+async function send(core: Core, running: RunningAttempt, memory: ReplyMemory, shortened?: Shortened): Promise<Begun> {
+  const { routed, tally } = running;
   const { protocol, model, provider } = routed.attempt.target;
   if (routed.operation === 'generate' && !shortened) checkContext(routed);
   const verbatim = !shortened && isVerbatim(core.hooks, routed);
@@ -39,25 +45,31 @@ async function send(core: Core, running: RunningAttempt, tally: Tally, shortened
   const request = await requestFor(routed, encoded);
   const reply = await core.hooks.dispatch.promise(request, routed);
   if (!reply) throw new GatewayError('internal', 'No dispatcher took the call.');
-  const response = provider.unwrap ? await provider.unwrap(reply, routed.attempt.target, encoded.operation) : reply;
+  const { unwrap } = provider;
+  const response = unwrap ? await unwrapCharged(reply, memory, (whole) => unwrap(whole, routed.attempt.target, encoded.operation)) : reply;
   routed.attempt.status = response.status;
   if (routed.operation === 'count') {
-    if (lacksCount(response)) return begin(estimatedCount(routed), [], true, running);
-    if (response.status === 200) return begin(crossCount(routed, response), losses, false, running);
+    if (lacksCount(response)) return begin(estimatedCount(routed), { losses: [], estimated: true }, running, memory);
+    if (response.status === 200) return begin(crossCount(routed, response), { losses, estimated: false }, running, memory);
   }
   if (response.status !== 200) throw await refusedBy(protocol, response, request);
-  return begin(crossReply(core.hooks, routed, response, tally, { verbatim, stops: encoded.stops }), losses, false, running);
+  const pieces = crossReply(core.hooks, routed, response, { tally, memory }, { verbatim, stops: encoded.stops });
+  return begin(pieces, { losses, estimated: false }, running, memory);
 }
 
-async function begin(pieces: AsyncGenerator<Piece>, losses: readonly Loss[], estimated: boolean, running: RunningAttempt): Promise<Begun> {
+async function begin(pieces: AsyncGenerator<Piece>, facts: Pick<Begun, 'losses' | 'estimated'>, running: RunningAttempt, memory: ReplyMemory): Promise<Begun> {
+  const opening = memory.slot();
   let first = await pieces.next();
   let held = '';
   while (!first.done && first.value.opening) {
-    running.begun();
+    running.opened();
     held += first.value.text;
+    if (held.length > longestOpening) throw new GatewayError('upstream_failed', 'The provider went on for too long before its first output.');
+    opening.set(held.length);
     first = await pieces.next();
   }
   if (first.done) throw new GatewayError('upstream_failed', 'The provider sent no reply.');
   if (held !== '') first = { done: false, value: { ...first.value, text: held + first.value.text } };
-  return { losses, estimated, pieces, first };
+  opening.set(0);
+  return { ...facts, pieces, first };
 }

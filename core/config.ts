@@ -11,6 +11,7 @@ import { longestDeadline } from './deadlines.ts';
 import { mostConnections } from './descriptors.ts';
 import { faultsOf } from './options.ts';
 import { pluginInterface, reasonOf, type Plugin, type PluginEntry } from './plugin.ts';
+import { mostReplies } from './reply-memory.ts';
 import { meanRunningCopy } from './running-copy.ts';
 
 const seconds = (fallback: number) => z.number().positive().max(longestDeadline).default(fallback).transform((value) => value * 1000);
@@ -25,6 +26,8 @@ export const settingsSchema = z.strictObject({
       bodyLimit: z.int().positive().default(32 * 1024 * 1024),
       /** Bytes of the bodies of all calls that run; who comes with more is told to come again. Unless given, 512 MiB, or as many as the memory has room for. */
       bodiesLimit: z.int().positive().optional(),
+      /** Bytes of all vendors' replies that are held at once. A larger reply ends as an error, and new calls are told to come again. Unless given, a 32nd of the heap or of the memory, whichever is less. */
+      repliesLimit: z.int().positive().optional(),
       /** Seconds that running calls are given to finish when the gateway stops. */
       drain: seconds(30),
       /** Connections open at once at most; more are turned away. Unless given, 20 000, or as many as the system's limit of open files has room for. */
@@ -66,7 +69,7 @@ export type ConfigInput = z.input<typeof settingsSchema>;
 export interface Config {
   /** Where it was read. */
   readonly file: string;
-  readonly server: z.output<typeof settingsSchema>['server'] & { readonly maxConnections: number; readonly bodiesLimit: number };
+  readonly server: z.output<typeof settingsSchema>['server'] & { readonly maxConnections: number; readonly bodiesLimit: number; readonly repliesLimit: number };
   readonly dataFolder: string;
   readonly loss: 'report' | 'reject';
   /** Milliseconds. */
@@ -106,8 +109,8 @@ export function checkConfig(input: unknown, file: string): Config {
   if (repeated) throw new ConfigError(`${file}: the plugin "${repeated.name}" is listed twice`);
   const faults = present.flatMap((plugin) => interfaceFault(plugin) ?? []);
   if (faults.length > 0) throw new ConfigError(`${file}: ${faults.join('; ')}`);
-  const { maxConnections = mostConnections(), bodiesLimit = mostBodies(settings.server) } = settings.server;
-  const server = { ...settings.server, maxConnections, bodiesLimit };
+  const { maxConnections = mostConnections(), bodiesLimit = mostBodies(settings.server), repliesLimit = mostReplies(settings.server) } = settings.server;
+  const server = { ...settings.server, maxConnections, bodiesLimit, repliesLimit };
   return { ...settings, server, file, dataFolder: resolve(settings.dataFolder), plugins: present };
 }
 

@@ -16,6 +16,7 @@ import { namingPlugin, reasonOf, type ClientAddress, type Command, type Credenti
 import type { Protocol } from './protocol.ts';
 import type { Provider } from './provider.ts';
 import { Registry } from './registry.ts';
+import { ReplyBudget } from './reply-memory.ts';
 import { Resources } from './resources.ts';
 import { Routes } from './routes.ts';
 import { checkRoutes, openDoor, type Door } from './server.ts';
@@ -38,6 +39,7 @@ export interface Core {
   readonly calls: Calls;
   readonly logger: Logger;
   readonly bodies: Bodies;
+  readonly replies: ReplyBudget;
   /** Where files of a form are kept while it is read. */
   readonly uploadFolder: string;
   /** Milliseconds of silence after which a stream shows a sign of life. */
@@ -124,7 +126,7 @@ export function createGateway(config: Config, logger: Logger): Gateway {
     hooks, protocols, routes, commands, readiness, guards, catalog, logger, targetsFor,
     addresses: told.addresses,
     calls: new Calls(),
-    bodies: new Bodies(config.server),
+    bodies: new Bodies(config.server), replies: new ReplyBudget(config.server),
     uploadFolder: join(config.dataFolder, 'uploads'),
     keepAliveEvery: config.timeouts.keepAlive,
     longestStall: config.timeouts.write,

@@ -15,11 +15,11 @@ import type { EncodedRequest, Operation, Protocol, ReplyContext } from './protoc
 import type { UpstreamResponse } from './provider.ts';
 import { heeding } from './patience.ts';
 import { modelRenamer, renamedReply, type BlockWriter } from './renaming.ts';
-import { type Batches, cutShort, decodeReply, readText, repliedEvents, streamedEvents } from './reply-events.ts';
+import { type Batches, cutShort, decodeReply, heaviest, readWhole, type Reading, repliedEvents, streamedEvents } from './reply-events.ts';
 import { spliceBytes } from './splice.ts';
 import { stopAt } from './stop-sequences.ts';
 import { frame, longestBlock, type SseBlock, SseReader } from './sse.ts';
-import { isOpening, type Tally } from './tally.ts';
+import { isOpening } from './tally.ts';
 import { conditionOf } from './taps.ts';
 
 /** Text for the client; `last` means success, and is held until the call is settled. */
@@ -88,12 +88,13 @@ export interface ReplyLane {
  * A vendor's reply as text for the client, piece by piece; the first that is not `opening` is the commit point. Ends
  * with a piece that is `last`, or throws: a reply that stops before it is complete is an error.
  */
-export function crossReply(hooks: CoreHooks, exchange: Routed, response: UpstreamResponse, tally: Tally, lane: ReplyLane): AsyncGenerator<Piece> {
+export function crossReply(hooks: CoreHooks, exchange: Routed, response: UpstreamResponse, reading: Reading, lane: ReplyLane): AsyncGenerator<Piece> {
   const { verbatim, stops } = lane;
+  const { tally } = reading;
   const { call, attempt, protocol } = exchange;
   const { target } = attempt;
   const streamed = String(response.headers['content-type'] ?? '').toLowerCase().includes('text/event-stream');
-  if (verbatim && streamed === call.stream) return streamed ? verbatimStream(exchange, response, tally) : verbatimReply(exchange, response, tally);
+  if (verbatim && streamed === call.stream) return streamed ? verbatimStream(exchange, response, reading) : verbatimReply(exchange, response, reading);
   const context: ReplyContext = {
     id: exchange.id,
     model: target.model.id,
@@ -102,12 +103,12 @@ export function crossReply(hooks: CoreHooks, exchange: Routed, response: Upstrea
     lost: (kind, reason) => tally.lost(kind, reason),
     capabilities: target.model.capabilities,
   };
-  const decoded = streamed ? streamedEvents(target.protocol, exchange, response, tally) : repliedEvents(target.protocol, exchange, response, tally);
+  const decoded = streamed ? streamedEvents(target.protocol, exchange, response, reading) : repliedEvents(target.protocol, exchange, response, reading);
   const batches = stops.length > 0 || isTapped(hooks.transformStream, exchange) ? transformed(hooks, exchange, decoded, stops) : decoded;
   return call.stream ? translatedStream(protocol, context, batches) : translatedReply(protocol, context, batches);
 }
 
-async function* verbatimStream(exchange: Routed, response: UpstreamResponse, tally: Tally): AsyncGenerator<Piece> {
+async function* verbatimStream(exchange: Routed, response: UpstreamResponse, { tally, memory }: Reading): AsyncGenerator<Piece> {
   const { call, attempt } = exchange;
   const { upstream } = attempt.target.protocol;
   const decoder = upstream.decodeEvents(call, attempt.target.model);
@@ -144,11 +145,14 @@ async function* verbatimStream(exchange: Routed, response: UpstreamResponse, tal
     return piece;
   };
   const reader = new SseReader();
+  const held = memory.slot();
   for await (const chunk of response.body) {
     if (tally.complete) continue;
+    const blocks = reader.push(chunk);
+    held.set(reader.waiting + heaviest(blocks) + text.length + lastWord.length);
     // Where a chunk cannot be read to its end, what came before that place is sent all the same.
     try {
-      forward(reader.push(chunk));
+      forward(blocks);
     } finally {
       // Comments before the first event do not open a reply.
       if (opened && text) yield taken();
@@ -179,9 +183,9 @@ function isUnaskedUsage(events: readonly CanonicalEvent[], wanted: boolean): boo
   return !wanted && events.length > 0 && events.every(({ type }) => type === 'usage');
 }
 
-async function* verbatimReply(exchange: Routed, response: UpstreamResponse, tally: Tally): AsyncGenerator<Piece> {
+async function* verbatimReply(exchange: Routed, response: UpstreamResponse, { tally, memory }: Reading): AsyncGenerator<Piece> {
   const { target } = exchange.attempt;
-  const text = await readText(response);
+  const text = await readWhole(response, memory);
   for (const event of decodeReply(target.protocol, exchange, text)) tally.read(event);
   if (!tally.complete) throw cutShort();
   yield { text: renamedReply(text, target.protocol.upstream.modelPaths, target.model.id), last: true, opening: false };

@@ -105,12 +105,12 @@ async function tryTargets(core: Core, planned: Planned, grant: Grant, client: Cl
   const attempts: Attempt[] = [];
   let failure: Failed | undefined;
   for (const target of grant.targets) {
-    const running = startAttempt(core.hooks, planned, grant, target, attempts.length + 1, core.firstEventTimeout(call.stream, target.provider));
+    const running = startAttempt(core.hooks, planned, grant, target, attempts.length + 1, { first: core.firstEventTimeout(call.stream, target.provider), opening: core.firstEventTimeout(false, target.provider) });
     const { routed, tally } = running;
     attempts.push(routed.attempt);
     let begun: Begun;
     try {
-      begun = await heeding(beginReply(core, running, tally), routed.attempt.cancellation);
+      begun = await heeding(beginReply(core, running, client.reply.memory), routed.attempt.cancellation);
     } catch (thrown) {
       const error = failureOf(thrown, routed);
       running.ended(error);

@@ -6,23 +6,28 @@ import type { ServerResponse } from 'node:http';
 import type { Recording } from './exchange.ts';
 import type { Core } from './gateway.ts';
 import { releaseAfter } from './memory.ts';
+import { ReplyMemory } from './reply-memory.ts';
 import { headersNaming } from './request-id.ts';
 
 export class Reply {
   /** The id of the exchange, for whoever asks after it. */
   readonly id: string;
   readonly #response: ServerResponse;
-  readonly #core: Pick<Core, 'calls' | 'longestStall'>;
+  readonly #core: Pick<Core, 'calls' | 'longestStall' | 'replies'>;
   readonly #headers: Record<string, string>;
   #status = 200;
   #beat: NodeJS.Timeout | undefined;
+  /** What the vendor's reply takes, until the client has it or is gone. */
+  readonly memory: ReplyMemory;
   /** What is kept of the reply, while someone asked for it. */
   #tape: { bytes: Buffer[]; room: number; whole: boolean } | undefined;
 
-  constructor(response: ServerResponse, id: string, core: Pick<Core, 'calls' | 'longestStall'>) {
+  constructor(response: ServerResponse, id: string, core: Pick<Core, 'calls' | 'longestStall' | 'replies'>) {
     this.id = id;
     this.#core = core;
     this.#response = response;
+    this.memory = new ReplyMemory(core.replies);
+    response.once('close', () => this.memory.release());
     this.#headers = headersNaming(id);
   }
 

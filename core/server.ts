@@ -137,6 +137,7 @@ async function readCall(core: Core, context: Koa.Context, protocol: Protocol, ma
   if (isForm && (match.body ?? protocol.body) === 'json') throw wrongBody('application/json');
   if (!isForm && match.body === 'multipart') throw wrongBody('multipart/form-data');
   refuseCompressed(context.req);
+  core.replies.checkRoom();
   if (!isForm) return parseJson(await share.read(context.req));
   // How long a form is, its own files say only when it is there.
   share.take(Math.min(Number(context.req.headers['content-length'] ?? Infinity), core.bodies.limit));

@@ -31,6 +31,11 @@ export class SseReader {
   /** Whether there was a carriage return: most vendors send none, and their blank lines are quickly found. */
   #returns = false;
 
+  /** Characters that wait for the end of their event. */
+  get waiting(): number {
+    return this.#pending.length;
+  }
+
   /** Passed bytes as they arrive, cut anywhere; answers the blocks that are whole now. Throws on an endless line. */
   push(chunk: Uint8Array): SseBlock[] {
     const more = this.#decoder.decode(chunk, { stream: true });

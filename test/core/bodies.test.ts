@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { mostBodies } from '../../core/bodies.ts';
 import { checkConfig } from '../../core/config.ts';
+import { mostReplies, ReplyBudget, ReplyMemory } from '../../core/reply-memory.ts';
 
 const MiB = 1024 * 1024;
 const GiB = 1024 * MiB;
@@ -20,5 +21,40 @@ describe('bytes of all bodies where the configuration does not say how many', ()
     expect(bodiesLimit).toBe(mostBodies({ bodyLimit: 32 * MiB, workers: 1 }));
     expect(checkConfig({ server: { bodiesLimit: bodiesLimit + 1 }, plugins: [] }, 'test').server.bodiesLimit).toBe(bodiesLimit + 1);
     expect(() => checkConfig({ server: { bodyLimit: 2, bodiesLimit: 1 }, plugins: [] }, 'test')).toThrow('must not be smaller');
+  });
+});
+
+describe('bytes of all replies where the configuration does not say how many', () => {
+  it.each([[1, 64 * GiB, 4 * GiB, 128], [1, GiB, 4 * GiB, 32], [4, GiB, 4 * GiB, 8], [1, 64 * GiB, 192 * MiB, 6], [1, 256 * MiB, 192 * MiB, 6]])('are for %d workers in %d bytes of memory, with a heap of %d, %d MiB', (workers, memory, heap, most) => {
+    expect(mostReplies({ workers }, { memory, heap })).toBe(most * MiB);
+  });
+
+  it('go by the machine, and are left alone where they are named', () => {
+    expect(checkConfig({ plugins: [] }, 'test').server.repliesLimit).toBe(mostReplies({ workers: 1 }));
+    expect(checkConfig({ server: { repliesLimit: 5 }, plugins: [] }, 'test').server.repliesLimit).toBe(5);
+  });
+});
+
+describe('the memory of replies', () => {
+  const budget = new ReplyBudget({ repliesLimit: 1000 });
+  const free = 64 * 1024;
+
+  it('is shared by all calls, each of which has a little for nothing, and is given back', () => {
+    const [first, second, third] = [new ReplyMemory(budget), new ReplyMemory(budget), new ReplyMemory(budget)];
+    first.add(free + 600);
+    expect(() => second.add(free + 600)).toThrow(expect.objectContaining({ code: 'overloaded' }));
+    expect(() => third.add(free + 1001)).toThrow(expect.objectContaining({ code: 'upstream_failed' }));
+    second.add(free + 350);
+    expect(() => budget.checkRoom()).toThrow(expect.objectContaining({ code: 'overloaded', details: expect.objectContaining({ retryAfter: 2 }) }));
+    third.add(free);
+    first.reset();
+    expect(() => budget.checkRoom()).not.toThrow();
+    first.add(free + 600);
+    for (const memory of [first, second, third]) memory.release();
+    // What comes after that counts for nothing.
+    first.add(free + 600);
+    const all = new ReplyMemory(budget);
+    all.add(free + 1000);
+    all.release();
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createHooks } from '../../core/hooks.ts';
 import { crossReply, type Piece } from '../../core/lanes.ts';
+import { ReplyBudget, ReplyMemory } from '../../core/reply-memory.ts';
 import { Tally } from '../../core/tally.ts';
 import { protocol as chat } from '../../plugins/protocols/chat-completions/index.ts';
 import { freePrice, type Provider } from '../../core/index.ts';
@@ -33,7 +34,7 @@ async function crossed(chunks: readonly string[], { tapped = false, verbatim = f
   const tally = new Tally();
   const response = { status: 200, headers: { 'content-type': 'text/event-stream' }, body: body() };
   try {
-    for await (const piece of crossReply(hooks, exchange, response, tally, { verbatim, stops: [] })) pieces.push(piece);
+    for await (const piece of crossReply(hooks, exchange, response, { tally, memory: new ReplyMemory(new ReplyBudget({ repliesLimit: 1e9 })) }, { verbatim, stops: [] })) pieces.push(piece);
   } catch (error) {
     return { pieces, error, left, tally };
   }

@@ -4,6 +4,7 @@ import { freePrice, isGatewayError, type ClientHeaders, type Match, type Model, 
 import { parseJson } from '../../core/json.ts';
 import { crossReply, encodeBody } from '../../core/lanes.ts';
 import { lossHeader } from '../../core/loss.ts';
+import { ReplyBudget, ReplyMemory } from '../../core/reply-memory.ts';
 import { Tally } from '../../core/tally.ts';
 import { shortenTo } from '../../core/truncation.ts';
 import { modelOf, protocol as images } from '../images/bodies.ts';
@@ -96,7 +97,7 @@ export function crossAnswer({ client, vendor, text, streamed }: VendorReply): Pr
     const exchange = exchangeOf(client, vendor, body, streamed);
     const headers = { 'content-type': streamed ? 'text/event-stream' : 'application/json' };
     const lane = { verbatim: client === vendor && client !== 'images', stops: [] };
-    const pieces = crossReply(hooks, exchange, { status: 200, headers, body: inPieces(text, 1000) }, new Tally(), lane);
+    const pieces = crossReply(hooks, exchange, { status: 200, headers, body: inPieces(text, 1000) }, { tally: new Tally(), memory: new ReplyMemory(new ReplyBudget({ repliesLimit: Infinity })) }, lane);
     for await (const piece of pieces) void piece;
   });
 }

@@ -1,0 +1,107 @@
+/** What replies may hold is one budget of all calls: whoever is beyond it ends as an error of its own, and the others are served. */
+import type { ServerResponse } from 'node:http';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { bearer } from '../../plugins/auth/bearer.ts';
+import { balance } from '../../plugins/meters/balance/index.ts';
+import type { Store } from '../../plugins/meters/balance/store.ts';
+import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
+import { messages } from '../../plugins/protocols/messages/index.ts';
+import { openBooks } from '../support/books.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
+import { station } from '../support/station.ts';
+
+const free = 64 * 1024;
+const repliesLimit = 200_000;
+const longest = 1;
+
+let vendor: ScriptedVendor;
+let gateway: TestGateway;
+let store: Store;
+let key: string;
+beforeAll(async () => {
+  vendor = await startScriptedVendor((response) => void response.end());
+  const endpoints = { 'chat-completions': `${vendor.origin}/chat` };
+  gateway = await startGateway({
+    server: { repliesLimit }, timeouts: { reply: longest, firstEvent: longest },
+    plugins: [bearer(), chatCompletions(), messages(), station({ name: 'v', endpoints }), balance()],
+  });
+  ({ store, key } = await openBooks(gateway));
+  await gateway.verb('credit add', ['tester', '5']);
+});
+beforeEach(() => vendor.conduct((response) => usual(response)));
+afterAll(async () => {
+  await store.close();
+  await gateway.close();
+  await vendor.close();
+});
+
+const figures = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
+const said = (content: string): string => JSON.stringify({ id: 'c', object: 'chat.completion', created: 1, model: 'm', choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }], usage: figures });
+const chunk = (choices: object[]): string => `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices })}\n\n`;
+const text = (content: string): string => chunk([{ index: 0, delta: { content }, finish_reason: null }]);
+const usual = (response: ServerResponse, content = 'Hello!'): void => void response.writeHead(200, { 'content-type': 'application/json' }).end(said(content));
+const stream = (response: ServerResponse): ServerResponse => response.writeHead(200, { 'content-type': 'text/event-stream' });
+
+const paths = { chat: '/v1/chat/completions', messages: '/alpha/v1/messages' } as const;
+type Client = keyof typeof paths;
+const clients = ['chat', 'messages'] as const;
+
+function call(client: Client, streamed: boolean, signal?: AbortSignal): Promise<Response> {
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'anthropic-version': '2023-06-01' };
+  const body = { model: 'house/model', stream: streamed, max_tokens: 100, messages: [{ role: 'user', content: 'Hi' }] };
+  return fetch(gateway.url + paths[client], { method: 'POST', headers, body: JSON.stringify(body), signal: signal ?? null });
+}
+
+async function used(): Promise<bigint> {
+  return (await store.balance('tester'))?.used ?? 0n;
+}
+
+describe.each(clients)('a client of %s', (client) => {
+  it('gets a reply that fits, and an error for one that is too long, which costs nothing', async () => {
+    vendor.conduct((response) => usual(response, 'x'.repeat(repliesLimit)));
+    expect((await call(client, false)).status).toBe(200);
+    const before = await used();
+    vendor.conduct((response) => usual(response, 'x'.repeat(repliesLimit + free)));
+    const refused = await call(client, false);
+    expect([refused.status, await refused.text()]).toEqual([502, expect.stringContaining('longer reply than the gateway accepts')]);
+    expect(await used()).toBe(before);
+  });
+
+  it('gets an error for a short reply that is mostly structure', async () => {
+    vendor.conduct((response) => void response.writeHead(200, { 'content-type': 'application/json' }).end(`{"more":[${'[],'.repeat(40_000)}[]]}`));
+    expect((await call(client, false)).status).toBe(502);
+  });
+
+  it('keeps what it had of a stream whose next event is too long, and pays for that', async () => {
+    vendor.conduct((response) => void stream(response).write(text('One two three four.') + `data: {"id":"${'x'.repeat(repliesLimit + free)}`));
+    const before = await used();
+    const reply = await (await call(client, true)).text();
+    expect(reply).toContain('One two three four.');
+    expect(reply).toContain('longer reply than the gateway accepts');
+    expect(reply).not.toMatch(/\[DONE\]|message_stop/);
+    expect(await used()).toBeGreaterThan(before);
+  });
+
+  it('is told to come again while others hold all there is, and served afterwards', async () => {
+    const leaving = new AbortController();
+    vendor.conduct((response) => void stream(response).write(text('One') + `data: {"id":"${'x'.repeat(repliesLimit + free - 5000)}`));
+    const first = await call('chat', true, leaving.signal);
+    expect(first.status).toBe(200);
+    vendor.conduct((response) => usual(response));
+    const told = async (): Promise<unknown> => call(client, false).then(({ status, headers }) => [status, headers.get('retry-after')]);
+    await expect.poll(told, { timeout: 10_000 }).toEqual([client === 'messages' ? 529 : 503, '2']);
+    leaving.abort();
+    await expect.poll(async () => (await call(client, false)).status, { timeout: 10_000 }).toBe(200);
+  });
+
+  it('is not kept waiting for ever by a stream that is only ever opened', async () => {
+    vendor.conduct((response) => {
+      stream(response);
+      const timer = setInterval(() => response.write(chunk([])), 20);
+      response.on('close', () => clearInterval(timer));
+    });
+    const reply = await call(client, true);
+    expect(await reply.text()).toMatch(/did not begin to answer in time/);
+  });
+});
