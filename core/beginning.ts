@@ -8,7 +8,7 @@ import { GatewayError } from './errors.ts';
 import { refusedBy } from './failure.ts';
 import type { Core } from './gateway.ts';
 import { crossReply, encodeBody, isVerbatim, type Piece } from './lanes.ts';
-import { lossRefusal, type Loss } from './loss.ts';
+import { boundLosses, lossRefusal, type Loss } from './loss.ts';
 import { loweredLimit } from './lowered.ts';
 import { requestFor } from './outgoing.ts';
 import { unwrapCharged } from './reply-events.ts';
@@ -40,7 +40,7 @@ async function send(core: Core, running: RunningAttempt, memory: ReplyMemory, sh
   const verbatim = !shortened && isVerbatim(core.hooks, routed);
   const encoded = await encodeBody(core.hooks, routed, verbatim, shortened?.request);
   if (encoded.losses.length > 0 && (core.rejectsLoss || routed.call.preferences.require_parameters)) throw lossRefusal(encoded.losses, model.id);
-  const losses = [...encoded.losses, ...(shortened?.losses ?? []), ...loweredLimit(routed)];
+  const losses = [...encoded.losses, ...boundLosses(shortened?.losses ?? []), ...loweredLimit(routed)];
   routed.attempt.losses = losses;
   const request = await requestFor(routed, encoded);
   const reply = await core.hooks.dispatch.promise(request, routed);

@@ -7,8 +7,12 @@ import { countKeys, holdsBackslash, readCarefully } from './careful-json.ts';
 import { GatewayError } from './errors.ts';
 
 const deepest = 128;
-/** Fields in all, and objects and lists that stand in lists: the longest conversations have a tenth of that, and each takes a while in which nobody else is served. */
-const mostFields = 250_000;
+/** Fields in all, and objects and lists that stand in lists: the longest conversations have a quarter of that, and each takes a while in which nobody else is served. */
+const mostFields = 100_000;
+/** Fields of the body itself: no protocol knows a tenth of that, and all that are not known are listed as lost. */
+const mostOwnFields = 1000;
+/** Characters of a name that an error shows. */
+const longestName = 100;
 
 /** A client's body as it is read: its bytes, their text, and what the text says. */
 export interface ReadBody {
@@ -29,6 +33,11 @@ export function parseJson(bytes: Buffer): ReadBody {
   }
   if (!isContainer(value) || Array.isArray(value)) {
     throw new GatewayError('invalid_request', 'The body has to be a JSON object.');
+  }
+  const extra = Object.keys(value)[mostOwnFields];
+  if (extra !== undefined) {
+    const param = extra.slice(0, longestName);
+    throw new GatewayError('invalid_request', `The body has more than ${mostOwnFields} fields of its own, the first too many is "${param}".`, { param });
   }
   const count: Count = { fields: 0, listed: 0 };
   if (!countInto(count, value, deepest)) throw new GatewayError('invalid_request', `The body is nested deeper than ${deepest} levels.`);

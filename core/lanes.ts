@@ -10,7 +10,7 @@ import { GatewayError } from './errors.ts';
 import type { Routed } from './exchange.ts';
 import { Form, writeForm } from './form.ts';
 import type { CoreHooks } from './hooks.ts';
-import { clientPath, inClientWords, type Loss } from './loss.ts';
+import { boundLosses, clientPath, inClientWords, type Loss } from './loss.ts';
 import type { EncodedRequest, Operation, Protocol, ReplyContext } from './protocol.ts';
 import type { UpstreamResponse } from './provider.ts';
 import { heeding } from './patience.ts';
@@ -73,7 +73,8 @@ export async function encodeBody(hooks: CoreHooks, exchange: Routed, verbatim: b
   const { fieldNames } = exchange.protocol.client;
   const encode = (): EncodedRequest => (count && operation === 'count' ? count.encodeRequest(request, model) : upstream.encodeRequest(request, model, grant.outputLimit));
   const { body, losses: lost, stops = [], operation: asked = operation } = inClientWords(encode, { ...fieldNames, ...request.names });
-  const losses = [...answers, ...lost.map((loss) => ({ ...loss, path: clientPath(loss.path, request, fieldNames) }))];
+  const told = boundLosses(lost).map((loss) => ({ ...loss, path: clientPath(loss.path, request, fieldNames) }));
+  const losses = [...boundLosses(answers), ...told];
   return { ...(body instanceof Form ? writeForm(body) : { body: JSON.stringify(body), contentType: json }), operation: asked, losses, stops };
 }
 

@@ -35,6 +35,26 @@ export interface Loss {
 
 const headerBudget = 2048;
 
+/** The most losses that are listed for one request. Nobody reads more, and each costs a place in memory and the log. */
+const mostLosses = 1000;
+
+/** The losses by their first thousand paths, each once, and one more that says how many others there are. */
+export function boundLosses(losses: readonly Loss[]): readonly Loss[] {
+  if (losses.length <= 1) return losses;
+  const paths = new Set<string>();
+  const listed: Loss[] = [];
+  for (const [index, loss] of losses.entries()) {
+    if (listed.length >= mostLosses) {
+      const others = losses.length - index;
+      return [...listed, { path: `+${others}`, reason: `${others} more are not listed`, code: loss.code }];
+    }
+    if (paths.has(loss.path)) continue;
+    paths.add(loss.path);
+    listed.push(loss);
+  }
+  return listed;
+}
+
 /** `turns[2].blocks[0].cache` → `["turns", 2, "blocks", 0, "cache"]`. */
 function segments(path: string): (string | number)[] {
   return [...path.matchAll(/\[(\d+)\]|[^.[\]]+/g)].map(([name, index]) => (index === undefined ? name : Number(index)));
@@ -86,6 +106,12 @@ export function inClientWords<Encoded>(encode: () => Encoded, names: Readonly<Re
   }
 }
 
+/** How many losses a bounded list stands for beside its entries. */
+function unlisted(losses: readonly Loss[]): number {
+  const { path = '' } = losses.at(-1) ?? {};
+  return path.startsWith('+') ? Math.max(0, Number(path) - 1) || 0 : 0;
+}
+
 /** The paths for the `x-tollgate-dropped` header: as many as fit into 2 kB, then `+N` for the rest. */
 export function lossHeader(losses: readonly Loss[]): string {
   const told: string[] = [];
@@ -93,7 +119,7 @@ export function lossHeader(losses: readonly Loss[]): string {
   for (const [index, { path }] of losses.entries()) {
     const safe = path.replace(/[^\x21-\x2b\x2d-\x7e]/g, '?');
     length += safe.length + 1;
-    if (length > headerBudget) return [...told, `+${losses.length - index}`].join(',');
+    if (length > headerBudget) return [...told, `+${losses.length - index + unlisted(losses)}`].join(',');
     told.push(safe);
   }
   return told.join(',');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 
 /** Files that replace modules of Node's, which others have loaded as they are. */
-const apart = ['test/balance/outage.test.ts', 'test/balance/slow-disk.test.ts', 'test/operations/overload.test.ts'];
+const apart = ['test/hostile/growth.test.ts', 'test/balance/outage.test.ts', 'test/balance/slow-disk.test.ts', 'test/operations/overload.test.ts'];
 
 const root = join(import.meta.dirname, '..');
 

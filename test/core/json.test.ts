@@ -12,11 +12,17 @@ it('gives the value, its very text and its very bytes', () => {
 const wide = (fields: number): Buffer => Buffer.from(JSON.stringify({ tools: [Object.fromEntries(Array.from({ length: fields - 2 }, (_, index) => [`f${index}`, 0]))] }));
 
 it('takes as many fields as a conversation can have', () => {
-  expect(parseJson(wide(250_000)).bytes.length).toBeGreaterThan(2_000_000);
+  expect(parseJson(wide(100_000)).bytes.length).toBeGreaterThan(800_000);
+});
+
+it('names the first of too many fields of the body itself', () => {
+  const own = (fields: number): Buffer => Buffer.from(JSON.stringify(Object.fromEntries(Array.from({ length: fields }, (_, index) => [`f${index}`, 0]))));
+  expect(parseJson(own(1000)).value).toHaveProperty('f999');
+  expect(() => parseJson(own(1001))).toThrow(expect.objectContaining({ code: 'invalid_request', details: expect.objectContaining({ param: 'f1000' }) }));
 });
 
 it.each([
-  ['more fields than that', wide(250_001), 'more than 250000 fields'],
+  ['more fields than that', wide(100_001), 'more than 100000 fields'],
   ['invalid UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), 'UTF-8'],
   ['invalid JSON', Buffer.from('{"a":'), 'not valid JSON'],
   ['an empty body', Buffer.from(''), 'not valid JSON'],

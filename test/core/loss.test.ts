@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { GatewayError } from '../../core/errors.ts';
-import { clientPath, inClientWords, lossHeader, lossRefusal } from '../../core/loss.ts';
+import { boundLosses, clientPath, inClientWords, lossHeader, lossRefusal, type Loss } from '../../core/loss.ts';
 
 it('names each lost field by its path', () => {
   expect(lossHeader([{ path: 'tools[2].strict', reason: 'x', code: 'unsupported' }, { path: 'messages[0].name', reason: 'y', code: 'unsupported' }])).toBe('tools[2].strict,messages[0].name');
@@ -12,6 +12,15 @@ it('stops at 2 kB and counts the rest', () => {
   const told = header.split(',').length - 1;
   expect(Buffer.byteLength(header)).toBeLessThanOrEqual(2048 + 5);
   expect(header.endsWith(`,+${300 - told}`)).toBe(true);
+});
+
+it('lists each path once, a thousand at most, and counts the others', () => {
+  const lost = (path: string): Loss => ({ path, reason: 'no place for it', code: 'unsupported' });
+  expect(boundLosses(['a', 'b', 'a'].map(lost))).toEqual([lost('a'), lost('b')]);
+  const many = boundLosses(Array.from({ length: 60_000 }, (_, index) => lost(`x_${index}`)));
+  expect(many.slice(999)).toEqual([lost('x_999'), { path: '+59000', reason: '59000 more are not listed', code: 'unsupported' }]);
+  const header = lossHeader(many);
+  expect(header.endsWith(`,+${60_000 - (header.split(',').length - 1)}`)).toBe(true);
 });
 
 it('is only the count where the first is longer than that', () => {

@@ -54,11 +54,12 @@ function searched(text: string, [sought, from]: [unknown, number?], found: numbe
 
 function watchLists(): (() => void)[] {
   const lists = Array.prototype;
-  const whole = ['join', 'concat', 'slice', 'splice', 'shift', 'unshift', 'reverse', 'toReversed', 'toSpliced', 'with', 'fill', 'flat', 'sort', 'toSorted'];
+  const whole = ['join', 'concat', 'slice', 'shift', 'unshift', 'reverse', 'toReversed', 'toSpliced', 'with', 'fill', 'flat', 'sort', 'toSorted'];
   return [
     ...['indexOf', 'lastIndexOf'].map((name) => count<Items, unknown[], number>(lists, name, (self, _, found) => until(self.length, found))),
     count<Items, [unknown], boolean>(lists, 'includes', (self, [sought], found) => (found ? Array.prototype.findIndex.call(self, (item) => item === sought) : self.length)),
     ...whole.map((name) => count<Items, unknown[], unknown>(lists, name, (self, _, result) => (name === 'slice' && Array.isArray(result) ? result.length : self.length))),
+    count<Items, [number], Items>(lists, 'splice', ({ length }, [start], removed) => removed.length + Math.max(0, length - start)),
     // Spreading a list and going through it.
     count<object, [], unknown>(Object.getPrototypeOf([][Symbol.iterator]()), 'next', () => 1),
     ...['entries', 'keys', 'values'].map((name) => count<unknown, [object], Items>(Object, name, (_self, _args, { length }) => length)),

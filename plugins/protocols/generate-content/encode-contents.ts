@@ -17,6 +17,8 @@ interface Content {
   readonly kind: 'user' | 'model' | 'results';
   readonly role: string | undefined;
   readonly parts: Fields[];
+  /** Files of results, which follow all results. */
+  readonly files: Fields[];
   readonly rest: Fields;
 }
 
@@ -46,7 +48,7 @@ export function encodeTurns(asked: readonly Turn[], encoding: Encoding): Encoded
     refusePart(last, `turns[${turns.length - 1}]`, 'The provider of this model answers to what is said, and nothing is: send a text that is not empty.');
   }
   if (encoding.native && encoding.modern) writer.markUnsealedCalls();
-  const contents = writer.contents.map(({ role, parts, rest: fields }) => overlay(fields, { role, parts }));
+  const contents = writer.contents.map(({ role, parts, files, rest: fields }) => overlay(fields, { role, parts: files.length > 0 ? [...parts, ...files] : parts }));
   return { systemInstruction: instructions.length > 0 || (encoding.own && leading > 0) ? overlay(rest, { parts: instructions }) : undefined, contents };
 }
 
@@ -103,7 +105,7 @@ class ContentWriter {
   #content(kind: Content['kind'], role: string | undefined, rest: Fields = {}): Content {
     const last = this.contents.at(-1);
     if (!this.#encoding.own && last?.kind === kind) return last;
-    const content: Content = { kind, role, parts: [], rest };
+    const content: Content = { kind, role, parts: [], files: [], rest };
     this.contents.push(content);
     return content;
   }
@@ -150,9 +152,9 @@ class ContentWriter {
 
   /** All results of a step come first, then the files that belong to them. */
   #addResults(results: readonly Fields[], files: readonly Fields[]): void {
-    const { parts } = this.#content('results', 'user');
-    const behind = parts.splice(parts.findLastIndex((part) => 'functionResponse' in part) + 1);
-    for (const part of [...results, ...behind, ...files]) parts.push(part);
+    const content = this.#content('results', 'user');
+    for (const part of results) content.parts.push(part);
+    for (const part of files) content.files.push(part);
   }
 
   #result(block: Extract<Block, { type: 'tool-result' }>, path: string): ReturnType<typeof encodeResult> {

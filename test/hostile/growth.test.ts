@@ -1,0 +1,147 @@
+/**
+ * Work grows no faster than what is sent. Shapes are drawn from the golden cases, with any list, object, text or event of
+ * them repeated, and crossed at three sizes: twice as much may cost about twice as much. Operations are counted, not time.
+ */
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { crossAnswer, crossRequest, sides, type Side } from '../support/crossing.ts';
+import { goldenCases, growAt, growStream, placesIn, placesInStream } from '../support/growth.ts';
+import { countOperations, type OperationCounter, type Operations } from '../support/operations.ts';
+
+const runs = Number(process.env['GROWTH'] ?? 12);
+const smallest = 100;
+
+let counter: OperationCounter;
+beforeAll(() => {
+  counter = countOperations();
+});
+afterAll(() => counter.stop());
+
+/** What the larger of two steps may cost of the smaller, which is half as long. Quadratic work costs four times as much. */
+const most = 2.6;
+/** The same of bytes as a whole, since they come in lumps: an object of many fields is made anew now and then as it grows. */
+const mostAllocated = 3;
+/** Below this a step is too small to judge. */
+const least: Operations = { blocks: 10_000, scanned: 50_000, allocated: 8_000_000 };
+
+function tooFast([first, second, third]: readonly Operations[]): string[] {
+  if (!first || !second || !third) return ['it was not measured'];
+  return (['blocks', 'scanned', 'allocated'] as const).flatMap((kind) => {
+    const [step, next] = [second[kind] - first[kind], third[kind] - second[kind]];
+    const grows = kind === 'allocated' ? third[kind] > second[kind] * mostAllocated : next > step * most;
+    return next > least[kind] && grows ? [`${kind}: ${next} after ${step}`] : [];
+  });
+}
+
+/** What grows too fast when `prepare` makes a shape of a size, and what it gives crosses. */
+async function growthOf(prepare: (size: number) => () => unknown): Promise<string[]> {
+  const all: Operations[] = [];
+  // Once without counting: what is compiled or cached is no part of it.
+  await prepare(3)();
+  for (const size of [smallest, smallest * 2, smallest * 4]) all.push(await counter.of(prepare(size)));
+  return tooFast(all);
+}
+
+describe('the counter', () => {
+  const numbers = (size: number): number[] => Array.from({ length: size }, (_, index) => index);
+  it.each<[string, (size: number) => () => unknown]>([
+    ['a search of all items for each', (size) => () => numbers(size * 10).filter((each, _, all) => all.includes(-each - 1))],
+    ['a copy of all items for each', (size) => () => numbers(size * 10).reduce<number[]>((all, each) => [...all, each], [])],
+    ['a text parsed again with each piece', (size) => () => numbers(size * 10).reduce((text, each) => (JSON.stringify(JSON.parse(text)), `${text.slice(0, -1)},${each}]`), '[0]')],
+    ['an object copied with each field', (size) => () => numbers(size * 2).reduce<object>((all, each) => ({ ...all, [`f${each}`]: each }), {})],
+  ])('sees quadratic work: %s', async (_, prepare) => {
+    expect(await growthOf(prepare)).not.toEqual([]);
+  });
+
+  it('takes linear work for what it is', async () => {
+    expect(await growthOf((size) => () => numbers(size * 100).map(String).join(','))).toEqual([]);
+  });
+});
+
+const side = fc.constantFrom(...sides);
+
+describe.each(sides)('%s', (own) => {
+  const cases = goldenCases(own);
+  const requests = cases.flatMap(({ name, request }) => [...placesIn(request)].map((place) => ({ name, request, place })));
+  const replies = cases.flatMap(({ name, reply }) => [...placesIn(reply)].map((place) => ({ name, reply, place })));
+  const streams = cases.flatMap(({ name, events }) => [...placesInStream(events)].map((place) => ({ name, events, place })));
+
+  it('requests cost no more for each part the more parts there are', async () => {
+    await fc.assert(fc.asyncProperty(fc.constantFrom(...requests), side, async ({ request, place }, vendor) => {
+      expect(await growthOf((size) => {
+        const body = Buffer.from(JSON.stringify(growAt(request, place, size)));
+        return () => crossRequest(own, vendor, body);
+      })).toEqual([]);
+    }), { numRuns: runs, endOnFailure: true });
+  });
+
+  it('whole replies cost no more for each part the more parts there are', async () => {
+    await fc.assert(fc.asyncProperty(fc.constantFrom(...replies), side, async ({ reply, place }, client) => {
+      expect(await growthOf((size) => {
+        const text = JSON.stringify(growAt(reply, place, size));
+        return () => crossAnswer({ client, vendor: own, streamed: false, text });
+      })).toEqual([]);
+    }), { numRuns: runs, endOnFailure: true });
+  });
+
+  it('streams cost no more for each event the more events there are', async () => {
+    await fc.assert(fc.asyncProperty(fc.constantFrom(...streams), side, async ({ events, place }, client) => {
+      expect(await growthOf((size) => {
+        const text = growStream(events, place, size);
+        return () => crossAnswer({ client, vendor: own, streamed: true, text });
+      })).toEqual([]);
+    }), { numRuns: runs, endOnFailure: true });
+  });
+});
+
+type Shape = (size: number) => object;
+
+function many(size: number, make: (index: number) => unknown): unknown[] {
+  return Array.from({ length: size }, (_, index) => make(index));
+}
+
+const user = { role: 'user', content: 'Ahoy' };
+const chatCall = (id: string): object => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } });
+
+/** What was slow once. */
+const known: readonly [Side, string, Shape][] = [
+  ['chat-completions', 'short turns', (size) => ({ model: 'a/b', messages: many(size * 10, (index) => ({ role: index % 2 ? 'assistant' : 'user', content: 'a' })) })],
+  ['chat-completions', 'calls without results', (size) => ({ model: 'a/b', messages: [user, { role: 'assistant', content: null, tool_calls: many(size * 5, (index) => chatCall(`c${index}`)) }, user] })],
+  ['chat-completions', 'calls of one id', (size) => ({ model: 'a/b', messages: many(size * 5, () => ({ role: 'assistant', content: null, tool_calls: [chatCall('c')] })) })],
+  ['chat-completions', 'results without calls', (size) => ({ model: 'a/b', messages: [user, ...many(size * 5, (index) => ({ role: 'tool', tool_call_id: `c${index}`, content: 'a' }))] })],
+  ['chat-completions', 'stop sequences', (size) => ({ model: 'a/b', messages: [user], stop: many(size, String) })],
+  ['messages', 'unknown fields', (size) => ({ model: 'a/b', max_tokens: 9, messages: many(size * 5, () => ({ ...user, x: 1, y: 2 })) })],
+  ['responses', 'outputs without calls', (size) => ({ model: 'a/b', input: many(size * 5, (index) => ({ type: 'function_call_output', call_id: `c${index}`, output: 'a' })) })],
+  ['responses', 'tools', (size) => ({ model: 'a/b', input: 'a', tools: many(size * 5, (index) => ({ type: 'function', name: `f ${index}`, parameters: null, strict: false })) })],
+  ['generate-content', 'calls without ids', (size) => ({ contents: many(size * 5, (index) => (index % 2 ? { role: 'user', parts: [{ functionResponse: { name: 'f', response: {} } }] } : { role: 'model', parts: [{ functionCall: { name: 'f', args: {} } }] })) })],
+  ['generate-content', 'fields in snake_case', (size) => ({ contents: [{ parts: many(size * 5, () => ({ inline_data: { mime_type: 'image/png', data: 'AAAA' } })) }] })],
+];
+
+describe.each(sides)('a request for %s', (vendor) => {
+  it.each(known)('of %s with many %s is written in linear time', async (client, _, shape) => {
+    expect(await growthOf((size) => {
+      const body = Buffer.from(JSON.stringify(shape(size)));
+      return () => crossRequest(client, vendor, body);
+    })).toEqual([]);
+  });
+});
+
+function chunks(size: number, delta: (index: number) => object): string {
+  const write = (body: object, reason: string | null = null): string => `data: ${JSON.stringify({ id: 'c', created: 1, model: 'm', choices: [{ index: 0, delta: body, finish_reason: reason }] })}\n\n`;
+  return `${many(size, (index) => write(delta(index))).join('')}${write({}, 'tool_calls')}data: [DONE]\n\n`;
+}
+
+describe.each(sides.filter((each) => each !== 'images'))('a stream of chat-completions for %s', (client) => {
+  const piece = (text: string, fields: object = {}): object => ({ tool_calls: [{ index: 0, ...fields, function: { ...('id' in fields ? { name: 'f' } : {}), arguments: text } }] });
+  it.each<[string, (size: number) => string]>([
+    ['arguments in small pieces', (size) => chunks(size * 10, (index) => (index === 0 ? piece('{"a":"', { id: 'c' }) : piece('xy')))],
+    ['arguments whose every piece has the name', (size) => chunks(size * 10, (index) => ({ tool_calls: [{ index: 0, function: { name: 'f', arguments: index === 0 ? '{"a":"' : 'xy' } }] }))],
+    ['calls that run side by side', (size) => chunks(size * 5, (index) => ({ tool_calls: [{ index, id: `c${index}`, function: { name: 'f', arguments: '{}' } }] }))],
+    ['thoughts and text in turn', (size) => chunks(size * 5, (index) => (index % 2 ? { content: 'a' } : { reasoning_content: 'b' }))],
+  ])('with %s is read in linear time', async (_, make) => {
+    expect(await growthOf((size) => {
+      const text = make(size);
+      return () => crossAnswer({ client, vendor: 'chat-completions', streamed: true, text });
+    })).toEqual([]);
+  });
+});
