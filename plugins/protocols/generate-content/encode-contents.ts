@@ -90,7 +90,7 @@ class ContentWriter {
     const [block] = blocks;
     if (block?.type !== 'foreign' || !isObject(block.value)) return;
     const { role, parts, ...rest } = block.value;
-    this.contents.push({ kind: 'user', role: typeof role === 'string' ? role : undefined, parts: Array.isArray(parts) ? [...parts] : [], rest });
+    this.contents.push({ kind: 'user', role: typeof role === 'string' ? role : undefined, parts: Array.isArray(parts) ? [...parts] : [], files: [], rest });
   }
 
   /** Instructions in the middle of a conversation stay there, as text of the user's that says what it is. */
