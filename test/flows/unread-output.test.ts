@@ -5,7 +5,7 @@ import { openSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { onLinux } from '../support/available.ts';
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, expect, it, onTestFinished } from 'vitest';
 import { until } from '../support/operated.ts';
 import { makeDataFolder, startProcess } from '../support/process.ts';
 
@@ -34,8 +34,8 @@ it.runIf(onLinux)('a log whose disk is full keeps no call waiting, and no stop',
   await until(() => printed.includes('export KEY='));
   for (let count = 0; count < 3; count += 1) expect(await call(`http://127.0.0.1:${port}`, printed)).toBe(200);
   child.kill('SIGTERM');
-  const [code]: unknown[] = await Promise.race([ended, new Promise<never[]>((resolve) => setTimeout(resolve, 15_000, []))]);
-  child.kill('SIGKILL');
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const [code]: unknown[] = await ended;
   expect(code).toBe(0);
 });
 
