@@ -16,9 +16,10 @@ function project(name: string, isolate: boolean, include: string[], exclude: str
     test: {
       name, isolate, include, exclude, root,
       setupFiles: [join(import.meta.dirname, 'support/seed.ts'), join(import.meta.dirname, 'support/undo.ts')],
-      testTimeout: 30_000,
-      hookTimeout: 30_000,
-      expect: { poll: { timeout: 10_000 } },
+      // They end what hangs. A slow machine may take ten times as long as a usual one.
+      testTimeout: 300_000,
+      hookTimeout: 300_000,
+      expect: { poll: { timeout: 120_000 } },
     },
   };
 }

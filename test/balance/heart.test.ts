@@ -183,7 +183,7 @@ describe('the rhythm', () => {
     });
     owners.mockRejectedValueOnce(new Error('away'));
     own.start();
-    await vi.waitFor(() => expect(owners.mock.calls.length).toBeGreaterThan(3), 10_000);
+    await vi.waitFor(() => expect(owners.mock.calls.length).toBeGreaterThan(3), 120_000);
     await own.stop();
     const count = owners.mock.calls.length;
     await new Promise((resolve) => setTimeout(resolve, 40));
@@ -211,7 +211,7 @@ describe('a reservation that is too old', () => {
   it('is given back once this process has watched the clock for as long', async () => {
     const began = Date.now();
     watching(300);
-    await vi.waitFor(() => expect(expire).toHaveBeenCalled(), 10_000);
+    await vi.waitFor(() => expect(expire).toHaveBeenCalled(), 120_000);
     const asked = expire.mock.calls[0]?.[0];
     expect(asked?.at).toBeGreaterThanOrEqual(began + 300);
     expect(asked?.before).toBe((asked?.at ?? 0) - 300);
@@ -224,15 +224,15 @@ describe('a reservation that is too old', () => {
     const jumping = setInterval(() => void (off = off === 0 ? 3_600_000 : 0), 20);
     watching(300);
     const beats = owners.mock.calls.length;
-    await vi.waitFor(() => expect(owners.mock.calls.length).toBeGreaterThan(beats + 300), 20_000);
+    await vi.waitFor(() => expect(owners.mock.calls.length).toBeGreaterThan(beats + 300), 120_000);
     expect(expire).not.toHaveBeenCalled();
     clearInterval(jumping);
-    await vi.waitFor(() => expect(expire).toHaveBeenCalled(), 10_000);
+    await vi.waitFor(() => expect(expire).toHaveBeenCalled(), 120_000);
   });
 });
 
 describe('a ledger full of what dead processes left', () => {
-  it('is cleared within moments of a start, in parts that let others write between them', { timeout: 60_000 }, async () => {
+  it('is cleared within moments of a start, in parts that let others write between them', async () => {
     const { store: ledger, another, books, dispose } = await openTemporary();
     await ledger.definePrice(price);
     await ledger.createAccount({ name: 'a', at: 1 });

@@ -39,7 +39,7 @@ describe('a reservation whose answer was lost', () => {
     reserve.mockRejectedValueOnce(away);
     settle.mockRejectedValueOnce(away).mockResolvedValue({ status: 'voided' });
     await expect(keeper.reserve(request('lost', 'a'))).rejects.toBe(away);
-    await vi.waitFor(() => expect(settle).toHaveBeenCalledTimes(2), 10_000);
+    await vi.waitFor(() => expect(settle).toHaveBeenCalledTimes(2), 120_000);
     expect(settle).toHaveBeenLastCalledWith(expect.objectContaining({ id: 'lost', amount: undefined, reason: 'ledger_unavailable' }));
     await new Promise((resolve) => setTimeout(resolve, 100));
     expect(settle).toHaveBeenCalledTimes(2);
@@ -89,7 +89,7 @@ describe('closing', () => {
   it('tries once more what could not be written, and then lets go', async () => {
     settle.mockRejectedValue(away);
     const settled = keeper.settle(settlement('r1', 5n));
-    await vi.waitFor(() => expect(settle).toHaveBeenCalledTimes(1), 10_000);
+    await vi.waitFor(() => expect(settle).toHaveBeenCalledTimes(1), 120_000);
     await keeper.close();
     expect(await settled).toBeUndefined();
     expect(settle).toHaveBeenCalledTimes(2);

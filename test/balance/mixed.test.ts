@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { mixedCalls } from './mixed.ts';
 import { drawer } from './drawer.ts';
 
-it('mixed calls cost what the vendors\' own figures come to, to the nano', { timeout: 60_000 }, async () => {
+it('mixed calls cost what the vendors\' own figures come to, to the nano', async () => {
   const { calls, wrong, used, expected, statuses, audit } = await mixedCalls(300, drawer(20_260_702));
   expect(statuses).toEqual({ 200: 300 });
   expect(calls).toBe(300);

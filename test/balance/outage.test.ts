@@ -20,5 +20,5 @@ async function isSurvived(kind: Trouble): Promise<void> {
 const alone: readonly Trouble[] = ['full', 'read-only'];
 const title = 'a database that is %s costs new calls a 503 to be tried again, and running ones nothing';
 
-it.concurrent.each(troubles.filter((kind) => !alone.includes(kind)))(title, { timeout: 120_000 }, isSurvived);
-it.each(alone)(title, { timeout: 120_000 }, isSurvived);
+it.concurrent.each(troubles.filter((kind) => !alone.includes(kind)))(title, isSurvived);
+it.each(alone)(title, isSurvived);

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { freshDatabase } from '../support/database.ts';
 import { race } from './race.ts';
 
-it.each(['postgres', 'sqlite'] as const)('of 500 calls at once through four gateways on one ledger in %s, exactly one is made', { timeout: 120_000 }, async (store) => {
+it.each(['postgres', 'sqlite'] as const)('of 500 calls at once through four gateways on one ledger in %s, exactly one is made', async (store) => {
   const { url, drop } = store === 'postgres' ? await freshDatabase() : { url: '', drop: async () => undefined };
   const { rounds, balance, audit } = await race({ store, url, processes: 4, calls: 500, rounds: 1 });
   expect(rounds).toEqual([{ statuses: { 200: 1, 402: 499 }, reached: 1 }]);

@@ -84,7 +84,7 @@ describe('settling durably', () => {
   it('tries once more when the gateway stops, then gives up with all it knows in the log', async () => {
     settle.mockRejectedValue(outOfOrder);
     const settled = run();
-    await vi.waitFor(() => expect(settle).toHaveBeenCalledTimes(3), 10_000);
+    await vi.waitFor(() => expect(settle).toHaveBeenCalledTimes(3), 120_000);
     closing.abort();
     expect(await settled).toBeUndefined();
     expect(settle).toHaveBeenCalledTimes(4);

@@ -116,7 +116,7 @@ describe('faults', () => {
     expect(await Promise.allSettled([ask(), thread.ask({ name: 'settle', argument: settlement('r1', 1n) })])).toMatchObject([unavailable, unavailable]);
     expect(thread.down).toMatchObject(cause);
     expect(await Promise.allSettled([ask()])).toMatchObject([unavailable]);
-    await vi.waitFor(() => expect(thread.down).toBeUndefined(), 10_000);
+    await vi.waitFor(() => expect(thread.down).toBeUndefined(), 120_000);
     expect(await ask()).toEqual({ total: 1000n, used: 0n, pending: 0n });
     await thread.close();
     expect(started).toBe(2);

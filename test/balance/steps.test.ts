@@ -129,7 +129,7 @@ describe.each(Object.entries(steps))('what throws at %s', (name, effect) => {
       else if (effect === 'broken' && stream) expect([status, isWhole, text.includes('error')], told).toEqual([200, false, true]);
       else expect([status >= 500, typeof JSON.parse(text)], told).toEqual([true, 'object']);
       expect(text, told).not.toContain('out of luck');
-      await expect.poll(async () => (await store.entries({ call: id, limit: 9 })).map(({ kind }) => kind), { timeout: 10_000 }).toEqual(['reserve', expect.stringMatching(/^(post|void)$/)]);
+      await expect.poll(async () => (await store.entries({ call: id, limit: 9 })).map(({ kind }) => kind)).toEqual(['reserve', expect.stringMatching(/^(post|void)$/)]);
     }
     expect((await call(family, false)).status).toBe(200);
   });

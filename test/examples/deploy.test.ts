@@ -123,9 +123,9 @@ describe('the steps of the Dockerfile, followed in an empty folder', () => {
       // The folders that it makes are made here by whoever needs them.
       if (word === 'RUN' && !rest.startsWith('mkdir ')) await run('sh', ['-c', rest], { cwd: place, env: { PATH, HOME, ...(rest.startsWith('npm ') ? npm : set) } });
     }
-  }, 200_000);
+  });
 
-  it('keep what Node makes of the sources, so that no start has to', { timeout: 60_000 }, async () => {
+  it('keep what Node makes of the sources, so that no start has to', async () => {
     const before = kept();
     expect(before.length).toBeGreaterThan(500);
     const { url, drop } = await freshDatabase();
@@ -137,7 +137,7 @@ describe('the steps of the Dockerfile, followed in an empty folder', () => {
     await drop();
   });
 
-  it('make a gateway that serves, is healthy by its own check, and stops when it is told to', { timeout: 60_000 }, async () => {
+  it('make a gateway that serves, is healthy by its own check, and stops when it is told to', async () => {
     expect(words.parse(JSON.parse(last('ENTRYPOINT')))).toEqual(['node', 'core/cli.js']);
     const gateway = await startProcess(set, app);
     const [, program = ''] = /^.*? CMD (\[.*\])$/.exec(last('HEALTHCHECK')) ?? [];
@@ -149,7 +149,7 @@ describe('the steps of the Dockerfile, followed in an empty folder', () => {
     expect((await gateway.stop('SIGTERM')).code).toBe(0);
   });
 
-  it('make one that keeps its ledger in PostgreSQL', { timeout: 60_000 }, async () => {
+  it('make one that keeps its ledger in PostgreSQL', async () => {
     const { url, drop } = await freshDatabase();
     const variables = { TOLLGATE_CONFIG: 'examples/deploy/gateway.config.ts', TOLLGATE_LEDGER_URL: url, TOLLGATE_DATA: join(place, 'other') };
     const gateway = await startProcess(variables, app);

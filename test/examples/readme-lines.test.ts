@@ -47,13 +47,13 @@ it.each<[string, string, readonly RegExp[]]>([
   for (const part of shown) expect(printed).toMatch(part);
 });
 
-it('a picture is made, and changed', { timeout: 60_000 }, async () => {
+it('a picture is made, and changed', async () => {
   await paste('lighthouse.png');
   for (const file of ['lighthouse.png', 'night.png']) expect(readFileSync(join(folder, file)).subarray(1, 4).toString()).toBe('PNG');
 });
 
 // The last one, since the gateway is stopped.
-it('a ledger is backed up while it is in use, and put back', { timeout: 60_000 }, async () => {
+it('a ledger is backed up while it is in use, and put back', async () => {
   const creditOf = async (): Promise<unknown> => {
     const { stdout } = await promisify(execFile)(process.execPath, [join(root, 'core/cli.js'), 'balance', 'default', '--json'], { cwd: root, env: { PATH: process.env['PATH'], ...settings } });
     return JSON.parse(stdout);

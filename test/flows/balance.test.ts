@@ -52,10 +52,10 @@ describe('the balance endpoint', () => {
     const { gateway, key, balance: ask } = await open('1');
     await ask();
     await gateway.verb('keys disable', [key.slice(-4)]);
-    await expect.poll(async () => (await fetch(`${gateway.url}/v1/user/balance`, { headers: { authorization: `Bearer ${key}` } })).status, { timeout: 10_000 }).toBe(401);
+    await expect.poll(async () => (await fetch(`${gateway.url}/v1/user/balance`, { headers: { authorization: `Bearer ${key}` } })).status).toBe(401);
   });
 
-  it('is told of as internal error at each address while the ledger is down, though its key was known a moment ago, and answers again', { timeout: 60_000 }, async () => {
+  it('is told of as internal error at each address while the ledger is down, though its key was known a moment ago, and answers again', async () => {
     const ledger = await troubledStore('silent');
     house = await openHouse({ ledger: { store: ledger.options } });
     const { gateway, key, balance: ask } = house;
@@ -72,7 +72,7 @@ describe('the balance endpoint', () => {
     const junk = [401, { error: 'unauthenticated', is_active: false }];
     expect(await all('sk-junk')).toEqual([junk, junk, junk]);
     await ledger.end();
-    await expect.poll(async () => (await all(key)).map(([status]) => status), { timeout: 20_000 }).toEqual([200, 200, 200]);
+    await expect.poll(async () => (await all(key)).map(([status]) => status)).toEqual([200, 200, 200]);
     await house.close();
     house = undefined;
     await ledger.close();

@@ -32,12 +32,12 @@ describe('more connections than there may be', () => {
     const crowd = await Promise.all(Array.from({ length: 5 * most }, () => openSocket(house.gateway.url)));
     // The first are shed before the last are connected, so that their events have passed by now.
     for (const socket of crowd) socket.on('error', () => undefined).resume();
-    await expect.poll(() => crowd.filter(({ closed }) => closed).length, { timeout: 10_000 }).toBeGreaterThanOrEqual(4 * most);
+    await expect.poll(() => crowd.filter(({ closed }) => closed).length).toBeGreaterThanOrEqual(4 * most);
     early.write(`POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${house.key}\r\ncontent-length: ${JSON.stringify(body).length}\r\n\r\n${JSON.stringify(body)}`);
-    await expect.poll(() => heard, { timeout: 10_000 }).toMatch(/^HTTP\/1\.1 200/);
+    await expect.poll(() => heard).toMatch(/^HTTP\/1\.1 200/);
     expect((await fetch(`${door}/healthz`)).status).toBe(200);
     for (const socket of [early, ...crowd]) socket.destroy();
-    await expect.poll(() => house.post(body).then(({ status }) => status, () => 0), { timeout: 10_000 }).toBe(200);
+    await expect.poll(() => house.post(body).then(({ status }) => status, () => 0)).toBe(200);
   });
 });
 
@@ -92,7 +92,7 @@ describe('a name that steers a terminal', () => {
     house.vendor.script('gpt-4o-mini', { reply: { status: 400, body: { error: { message: steering, type: 'invalid_request_error' } } } });
     expect((await house.post(body)).status).toBe(400);
     house.vendor.unscript();
-    await expect.poll(() => house.gateway.log.slice(before).filter((line) => line.includes('"msg":"call"')).length, { timeout: 10_000 }).toBe(2);
+    await expect.poll(() => house.gateway.log.slice(before).filter((line) => line.includes('"msg":"call"')).length).toBe(2);
     for (const line of house.gateway.log.slice(before)) {
       expect(line.trimEnd()).not.toMatch(/[^\P{Cc}\u0080-\u009f]/u);
       expect(() => JSON.parse(line)).not.toThrow();

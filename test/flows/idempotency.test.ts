@@ -160,7 +160,7 @@ describe.each(names)('%s, left after output', (name) => {
     house.vendor.script(upstream, { text: ['One', ' two', ' three'], hold: 'forever', holdAfter: 3 });
     const ask = families[name](true);
     const seen = await leaveAfter(ask, 'two');
-    await expect.poll(used, { timeout: 10_000 }).toBeGreaterThan(0);
+    await expect.poll(used).toBeGreaterThan(0);
     const cost = await used();
     const again = await send(ask);
     expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([200, 'true']);
@@ -192,7 +192,7 @@ describe('a key', () => {
     house.vendor.script(upstream, { hold: 'forever' });
     const leaving = new AbortController();
     const asked = start(chat(false), order, house.key, leaving.signal).catch(() => 'left');
-    await expect.poll(calls, { timeout: 10_000 }).toBe(1);
+    await expect.poll(calls).toBe(1);
     leaving.abort();
     expect(await asked).toBe('left');
     await house.gateway.ended(before.ends + 1);
@@ -258,7 +258,7 @@ describe('a key', () => {
     const secret = await newKey('tester', {});
     expect((await send(chat(false), order, secret)).status).toBe(200);
     await change(keyId(hashSecret(secret)));
-    await expect.poll(async () => (await send(chat(false), order, secret)).status, { timeout: 10_000 }).toBe(401);
+    await expect.poll(async () => (await send(chat(false), order, secret)).status).toBe(401);
   });
 
   it('stands for one family\'s call: the same words in another are another body', async () => {
@@ -370,7 +370,7 @@ describe('a call whose process died', () => {
     const go = Promise.withResolvers<void>();
     house.vendor.script(upstream, { text: ['One', ' two'], hold: go.promise, holdAfter: 2 }, {});
     const running = send(chat(true));
-    await expect.poll(calls, { timeout: 10_000 }).toBe(1);
+    await expect.poll(calls).toBe(1);
     expect((await send(chat(true))).status).toBe(409);
     await recover(sent);
     const again = await send(chat(true));

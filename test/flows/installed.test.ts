@@ -13,7 +13,7 @@ const { PATH = '', HOME = '' } = process.env;
 beforeAll(async () => {
   const prepare = join(import.meta.dirname, '../../core/prepare.js');
   await promisify(execFile)(process.execPath, [prepare], { cwd: join(import.meta.dirname, '../..'), env: { PATH, HOME, NODE_COMPILE_CACHE: cache } });
-}, 90_000);
+});
 afterAll(() => rmSync(cache, { recursive: true, force: true }));
 
 describe('the first start after an install', () => {

@@ -43,16 +43,16 @@ describe('a crowd before a process with few files', () => {
     const crowd = await Promise.all(Array.from({ length: 3 * most }, () => openSocket(gateway.url)));
     // The first are shed before the last are connected, so that their events have passed by now.
     for (const socket of crowd) socket.on('error', () => undefined).resume();
-    await expect.poll(() => crowd.filter(({ closed }) => closed).length, { timeout: 20_000 }).toBe(2 * most);
+    await expect.poll(() => crowd.filter(({ closed }) => closed).length).toBe(2 * most);
     const calls = crowd.filter(({ closed }) => !closed).map(callOn);
-    await expect.poll(() => vendor.openConnections(), { timeout: 20_000 }).toBe(most);
+    await expect.poll(() => vendor.openConnections()).toBe(most);
     expect(await (await fetch(`${door}/healthz`)).json()).toEqual({ status: 'ok' });
     expect(await (await fetch(`${door}/metrics`)).text()).toContain('tollgate_ledger_pending_calls 224');
     expect((await fetch(`${door}/admin/audit`)).status).toBe(401);
     release();
-    await expect.poll(() => calls.filter(({ heard }) => heard().includes('[DONE]')).length, { timeout: 20_000 }).toBe(most);
+    await expect.poll(() => calls.filter(({ heard }) => heard().includes('[DONE]')).length).toBe(most);
     for (const socket of crowd) socket.destroy();
-    await expect.poll(() => fetch(`${gateway.url}/healthz`).then(({ status }) => status, () => 0), { timeout: 20_000 }).toBe(200);
+    await expect.poll(() => fetch(`${gateway.url}/healthz`).then(({ status }) => status, () => 0)).toBe(200);
     expect(gateway.printed()).not.toMatch(/"level":[56]0/);
   });
 });

@@ -18,7 +18,7 @@ beforeAll(async () => {
   gateway = await startProcess({ TOLLGATE_DATA: data });
   const key = /sk-[\w-]+/.exec(gateway.printed())?.[0] ?? '';
   environment = { ...process.env, KEY: key, TOLLGATE_URL: gateway.url };
-}, 60_000);
+});
 afterAll(() => gateway.stop('SIGTERM'));
 
 it('saves a real picture of the size that was asked for, and another after the edit', async () => {

@@ -90,9 +90,9 @@ describe.each(clients)('a client of %s', (client) => {
     expect(first.status).toBe(200);
     vendor.conduct((response) => usual(response));
     const told = async (): Promise<unknown> => call(client, false).then(({ status, headers }) => [status, headers.get('retry-after')]);
-    await expect.poll(told, { timeout: 10_000 }).toEqual([client === 'messages' ? 529 : 503, '2']);
+    await expect.poll(told).toEqual([client === 'messages' ? 529 : 503, '2']);
     leaving.abort();
-    await expect.poll(async () => (await call(client, false)).status, { timeout: 10_000 }).toBe(200);
+    await expect.poll(async () => (await call(client, false)).status).toBe(200);
   });
 
   it('is not kept waiting for ever by a stream that is only ever opened', async () => {

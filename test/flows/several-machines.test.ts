@@ -26,7 +26,7 @@ function machine(url: string): Record<string, string> {
 }
 
 describe('two gateways with one PostgreSQL', () => {
-  it('know the same keys and spend from the same accounts', { timeout: 60_000 }, async () => {
+  it('know the same keys and spend from the same accounts', async () => {
     const { url, drop } = await freshDatabase();
     const environments = [machine(url), machine(url)];
     const gateways = await Promise.all(environments.map((environment) => startProcess(environment)));
@@ -68,7 +68,7 @@ describe('two gateways with one PostgreSQL', () => {
       secret = readFileSync(join(first?.dataFolder ?? '', 'operator-secret'), 'utf8').trim();
       await operate('POST', '/accounts', { name: 'acme' });
       await operate('POST', '/credits', { account: 'acme', amount: '5', reference: 'invoice-1' });
-    }, 60_000);
+    });
     afterAll(async () => {
       for (const gateway of gateways) await gateway.close();
       await drop();
@@ -118,7 +118,7 @@ describe('two gateways with one PostgreSQL', () => {
       const rotated = z.object({ key: z.string(), id: z.string() }).parse((await operate('POST', `/keys/${id}/rotate`, { overlap: 3600 })).body);
       expect([(await call(1, key)).status, (await call(1, rotated.key)).status]).toEqual([200, 200]);
       await operate('PATCH', `/keys/${rotated.id}`, { disabled: true });
-      await expect.poll(async () => (await call(1, rotated.key)).status, { timeout: 10_000 }).toBe(401);
+      await expect.poll(async () => (await call(1, rotated.key)).status).toBe(401);
       expect(await operate('GET', `/entries?key=${id}`)).toMatchObject({ body: { data: [{ kind: 'reserve' }, { kind: 'post' }, { kind: 'reserve' }, { kind: 'post' }] } });
       expect(await operate('GET', '/reservations')).toMatchObject({ body: { data: [], totals: { calls: 0 } } });
       expect(await operate('GET', '/audit')).toMatchObject({ status: 200, body: { ok: true, findings: [] } });

@@ -78,7 +78,7 @@ async function converse(client: Wire, way: readonly Step[]): Promise<void> {
   }
 }
 
-it.each(wires)('a %s client takes any conversation to any vendor', { timeout: 120_000 }, async (client) => {
+it.each(wires)('a %s client takes any conversation to any vendor', async (client) => {
   await fc.assert(fc.asyncProperty(steps, (way) => converse(client, way)), { numRuns: Number(process.env['MOVES'] ?? 25) });
 });
 

@@ -39,7 +39,7 @@ const edits = '/v1/images/edits';
 
 /** Waits until no call's folder is there. */
 async function nothingLeft(): Promise<void> {
-  await expect.poll(left, { timeout: 20_000 }).toEqual([]);
+  await expect.poll(left).toEqual([]);
 }
 
 describe('a form', () => {
@@ -114,7 +114,7 @@ describe('a form', () => {
     const headers = { authorization: `Bearer ${gallery.key}`, 'content-type': 'multipart/form-data; boundary=there' };
     for (let round = 0; round < 20; round += 1) expect((await fetch(gallery.gateway.url + edits, { method: 'POST', headers, body })).status).toBe(400);
     const open = (): string[] => readdirSync('/proc/self/fd').map(targetOf).filter((target) => target.includes(uploads));
-    await expect.poll(open, { timeout: 20_000 }).toEqual([]);
+    await expect.poll(open).toEqual([]);
   });
 
   it.each([
@@ -200,7 +200,7 @@ describe('a form', () => {
     const leaving = request(gallery.gateway.url + edits, { method: 'POST', headers });
     leaving.on('error', () => undefined);
     leaving.write(Buffer.concat([Buffer.from(head), Buffer.alloc(200_000)]));
-    await expect.poll(() => left().length, { timeout: 20_000 }).toBeGreaterThan(1);
+    await expect.poll(() => left().length).toBeGreaterThan(1);
     const before = gallery.gateway.ends.length;
     leaving.destroy();
     const end = (await gallery.gateway.ended(before + 1)).at(-1);

@@ -9,7 +9,7 @@ const floor = readMatrix();
 let measured: Measured;
 beforeAll(async () => {
   measured = await measure();
-}, 120_000);
+});
 
 describe('the matrix', () => {
   it('finds nothing that is lost in silence', () => {

@@ -46,7 +46,7 @@ describe('a picture', () => {
     await fetched(at('/picture.png'), { took: (bytes) => void (sum += bytes) });
     expect(sum).toBe(png.length);
     await expect(fetched(at('/endless'), { wanted: { maxBytes: 1e9 }, took: (bytes) => { sum += bytes; if (sum > 50_000) throw new RangeError('full'); } })).rejects.toThrow();
-    await expect.poll(() => server.openConnections(), { timeout: 10_000 }).toBe(0);
+    await expect.poll(() => server.openConnections()).toBe(0);
   });
 });
 
@@ -136,14 +136,14 @@ describe('a server that is no good', () => {
     ['/cut', /breaks off/], ['/gone', /answers 404/], ['/nowhere', /answers 302/], ['/loop', /more redirects/], ['/to?https%3A%2F%2Fa.test%2F', /from one scheme to another/], ['/to?file%3A%2F%2F%2Fetc%2Fpasswd', /begins with https/], ['/to?http%3A%2F%2F%5B', /begins with https/],
   ])('is given up: %s', async (path, message) => {
     await expect(fetched(at(path))).rejects.toThrow(message);
-    await expect.poll(() => server.openConnections(), { timeout: 10_000 }).toBe(0);
+    await expect.poll(() => server.openConnections()).toBe(0);
   });
 
   it.each(['/slow', '/silent'])('is given up in time: %s', async (path) => {
     const signal = AbortSignal.timeout(200);
     await expect(fetched(at(path), { signal })).rejects.toBeDefined();
     expect(signal.aborted).toBe(true);
-    await expect.poll(() => server.openConnections(), { timeout: 10_000 }).toBe(0);
+    await expect.poll(() => server.openConnections()).toBe(0);
   });
 
   it('is given up in time while its name is looked for', async () => {

@@ -55,7 +55,7 @@ beforeAll(async () => {
   sent = await (await fetch(`${gateway.url}/openapi.json`)).text();
   document = documentSchema.parse(JSON.parse(sent));
   ajv.addSchema(JSON.parse(sent), 'document', false, false);
-}, 60_000);
+});
 
 afterAll(async () => {
   await gateway.close();

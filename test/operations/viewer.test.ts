@@ -62,18 +62,18 @@ describe.runIf(hasBrowser)('the viewer in a browser (chromium, or the one that T
     page.on('pageerror', (error) => void complaints.push(String(error)));
     page.on('request', (request) => void asked.push(new URL(request.url()).origin));
     await page.goto(`${house.gateway.url}/docs`);
-  }, 120_000);
+  });
   afterAll(() => browser.close());
 
   it('shows every call', async () => {
-    await page.locator('.opblock-summary-path').first().waitFor({ timeout: 20_000 });
+    await page.locator('.opblock-summary-path').first().waitFor({ timeout: 120_000 });
     const shown = await page.locator('.opblock-summary-path').allTextContents();
     const sent: unknown = await (await fetch(`${house.gateway.url}/openapi.json`)).json();
     const paths = typeof sent === 'object' && sent && 'paths' in sent && typeof sent.paths === 'object' ? Object.keys(sent.paths ?? {}) : [];
     expect(paths).toContain('/v1/chat/completions');
     const plain = shown.map((text) => text.replaceAll('\u200b', ''));
     expect(paths.filter((path) => !plain.includes(path))).toEqual([]);
-  }, 120_000);
+  });
 
   it('makes a call with the key that was typed in', async () => {
     await page.locator('button.authorize').first().click();
@@ -86,9 +86,9 @@ describe.runIf(hasBrowser)('the viewer in a browser (chromium, or the one that T
     await call.locator('textarea').first().fill(JSON.stringify({ model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: 'Hello!' }] }));
     await call.locator('button.execute').click();
     const reply = call.locator('.live-responses-table .response .microlight').first();
-    await reply.waitFor({ timeout: 20_000 });
+    await reply.waitFor({ timeout: 120_000 });
     expect(await reply.textContent()).toContain('chat.completion');
-  }, 120_000);
+  });
 
   it('breaks no rule of the page and asks nobody else', () => {
     expect(complaints).toEqual([]);

@@ -117,7 +117,7 @@ function ask(gateway: RunningGateway, model: string): Promise<Response> {
 }
 
 describe.each(copies)('plugin packages of others, %s', (name, copy) => {
-  it('serve calls, and see the core that runs', { timeout: 100_000 }, async () => {
+  it('serve calls, and see the core that runs', async () => {
     const gateway = await startProcess(environment(name), copy);
     for (const model of ['harbour/small', 'lagoon/gpt-4o-mini']) {
       const reply = await ask(gateway, model);
@@ -141,7 +141,7 @@ describe.each(copies)('plugin packages of others, %s', (name, copy) => {
 });
 
 describe('the installed package', () => {
-  it('writes a configuration in a folder that has none, and serves by it', { timeout: 100_000 }, async () => {
+  it('writes a configuration in a folder that has none, and serves by it', async () => {
     const copy = { entry: join(app, 'node_modules/.bin/tollgate'), folder: join(app, 'fresh') };
     mkdirSync(copy.folder);
     const { code, output } = await runVerb(['init', '--json'], { MISTRAL_API_KEY: 'any' }, copy);
@@ -160,14 +160,14 @@ describe('the installed package', () => {
     await run(process.execPath, ['--input-type=module', '--eval', script], { cwd: app, env });
   });
 
-  it('has types that complete a configuration and refuse a wrong one', { timeout: 100_000 }, async () => {
+  it('has types that complete a configuration and refuse a wrong one', async () => {
     writeFileSync(join(app, 'typed.ts'), typed);
     writeFileSync(join(app, 'tsconfig.json'), JSON.stringify({ compilerOptions: strict, files: ['typed.ts'] }));
     const { stdout } = await node(app, 'typescript/bin/tsc').catch((error: { stdout: string }) => error);
     expect(stdout).toBe('');
   });
 
-  it('lets a package of others run the contract in its own vitest', { timeout: 100_000 }, async () => {
+  it('lets a package of others run the contract in its own vitest', async () => {
     for (const name of ['vitest', 'fast-check']) symlinkSync(join(tools, name), join(app, 'node_modules', name));
     cpSync(join(import.meta.dirname, 'harbour-provider/harbour.test.js'), join(app, 'harbour.test.js'));
     const report = join(folder, 'report.json');

@@ -144,7 +144,7 @@ describe('what goes wrong', () => {
       leaving.abort();
     });
     expect(house.gateway.ends.at(-1)).toMatchObject({ type: 'answered', outcome: 'aborted' });
-    await vi.waitFor(() => expect(cloud.vendor.journal.at(-1)?.end).toBe('closed-by-peer'), 10_000);
+    await vi.waitFor(() => expect(cloud.vendor.journal.at(-1)?.end).toBe('closed-by-peer'), 120_000);
   });
 
   it('tells nothing of the credential, not even where the vendor does', async () => {

@@ -164,7 +164,7 @@ describe('what goes wrong', () => {
     leaving.abort();
     await house.gateway.ended(count + 1);
     expect(house.gateway.ends.at(-1)).toMatchObject({ type: 'answered', outcome: 'aborted' });
-    await vi.waitFor(() => expect(cloud.vendor.journal.at(-1)?.end).toBe('closed-by-peer'), 10_000);
+    await vi.waitFor(() => expect(cloud.vendor.journal.at(-1)?.end).toBe('closed-by-peer'), 120_000);
   });
 
   it('tells nothing of the key, not even where the vendor does', async () => {

@@ -68,7 +68,7 @@ describe.each(['claude', 'gemini'] as const)('%s', (which) => {
     leaving.abort();
     await house.gateway.ended(count + 1);
     expect(house.gateway.ends.at(-1)).toMatchObject({ type: 'answered', outcome: 'aborted' });
-    await vi.waitFor(() => expect(cloud[which].journal.at(-1)?.end).toBe('closed-by-peer'), 10_000);
+    await vi.waitFor(() => expect(cloud[which].journal.at(-1)?.end).toBe('closed-by-peer'), 120_000);
   });
 });
 

@@ -141,16 +141,16 @@ function attemptsOf(choice: Choice | 'cut'): number {
 }
 
 describe.each(Object.entries(rows))('%s', (_, row) => {
-  it('gives a stream its documented choice', { timeout: 20_000 }, async () => {
+  it('gives a stream its documented choice', async () => {
     expect(await ask(row, { stream: true })).toEqual({ choice: row.stream, attempts: attemptsOf(row.stream) });
   });
-  it('gives a JSON call its documented choice', { timeout: 20_000 }, async () => {
+  it('gives a JSON call its documented choice', async () => {
     expect(await ask(row, {})).toEqual({ choice: row.json, attempts: attemptsOf(row.json) });
   });
-  it('gives a call for an image its documented choice', { timeout: 20_000 }, async () => {
+  it('gives a call for an image its documented choice', async () => {
     expect(await ask(row, { model: 'house/painter' })).toEqual({ choice: row.image, attempts: attemptsOf(row.image) });
   });
-  it('gives a call without fallbacks one attempt', { timeout: 20_000 }, async () => {
+  it('gives a call without fallbacks one attempt', async () => {
     const { choice, attempts } = await ask(row, { stream: true, provider: { allow_fallbacks: false } });
     expect([attempts, choice === 'second' || choice === 'first']).toEqual([1, false]);
   });

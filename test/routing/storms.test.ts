@@ -172,7 +172,7 @@ const failures: Readonly<Record<string, Failure>> = {
 describe.each(Object.entries(failures))('%s', (_, { at, as = 'rich', vendor: conduct = () => well, posts, reached, answered = [], stream = false }) => {
   beforeAll(() => vendor.conduct(conduct()));
 
-  it.concurrent.each(clients)('has %s come no oftener than can help', { timeout: 60_000 }, async (client) => {
+  it.concurrent.each(clients)('has %s come no oftener than can help', async (client) => {
     const gateway = houses[at];
     const key = await keyOf(gateway, client, as);
     if (at === 'limited') await takeAll(gateway, key, client);

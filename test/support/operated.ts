@@ -45,7 +45,7 @@ export interface Operated {
 
 /** Waits until it is so; a machine with much else to do may take its time. */
 export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  for (let left = 800; !(await isSo()); left -= 1) {
+  for (let left = 4800; !(await isSo()); left -= 1) {
     if (left === 0) throw new Error('it never came true');
     await sleep(25);
   }
