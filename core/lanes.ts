@@ -100,6 +100,7 @@ export function crossReply(hooks: CoreHooks, exchange: Routed, response: Upstrea
     id: exchange.id,
     model: target.model.id,
     created: Math.floor(exchange.receivedAt / 1000),
+    now: () => Math.floor(Date.now() / 1000),
     call,
     lost: (kind, reason) => tally.lost(kind, reason),
     capabilities: target.model.capabilities,

@@ -111,6 +111,8 @@ export interface ReplyContext {
   readonly model: string;
   /** Unix seconds. */
   readonly created: number;
+  /** The time when it is asked, in Unix seconds; absent where replies must not depend on it. */
+  readonly now?: () => number;
   readonly call: ClientCall;
   /** Passed what kind of thing of the reply the client's protocol has no place for (`audio`, `candidates[1]`), and why; absent where nobody listens. */
   readonly lost?: (kind: string, reason: string) => void;

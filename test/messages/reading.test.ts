@@ -146,6 +146,12 @@ describe('a body of messages', () => {
   });
 });
 
+it('a call that says that the model made it says nothing that another wire would lose', () => {
+  const call = (caller: object): unknown => read({ ...least, messages: [...least.messages, { role: 'assistant', content: [{ type: 'tool_use', id: 'a', name: 'look', input: {}, caller }] }] }).decode().turns[1]?.blocks;
+  expect(call({ type: 'direct' })).toEqual([{ type: 'tool-call', id: 'a', name: 'look', arguments: '{}', at: 'messages[1].content[0]', form: { messages: ['direct'] } }]);
+  expect(call({ type: 'code_execution_20250825', tool_id: 'srvtoolu_1' })).toMatchObject([{ vendor: { messages: { caller: { tool_id: 'srvtoolu_1' } } } }]);
+});
+
 describe('the size of a call', () => {
   it('counts media apart, inside tool results too', () => {
     const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA'.repeat(10) } };

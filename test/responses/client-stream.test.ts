@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { GatewayError, type CanonicalEvent } from '../../core/index.ts';
+import { GatewayError, type CanonicalEvent, type ReplyContext } from '../../core/index.ts';
 import { protocol } from '../../plugins/protocols/responses/index.ts';
 import { callWith } from './bodies.ts';
 import { isObject } from '../support/json.ts';
@@ -205,6 +205,36 @@ describe('items', () => {
   });
 });
 
+describe('a response object', () => {
+  const tools = [{ type: 'function', name: 'f', parameters: { type: 'object' } }, { type: 'function', name: 'g' }, { type: 'namespace', name: 'n', description: 'Its own.', tools: [{ type: 'function', name: 'h', strict: true }] }, { type: 'custom', name: 'c' }];
+  const echoed = [
+    { type: 'function', name: 'f', parameters: { type: 'object' }, description: null, strict: null },
+    { type: 'function', name: 'g', parameters: null, description: null, strict: null },
+    { type: 'namespace', name: 'n', description: 'Its own.', tools: [{ type: 'function', name: 'h', parameters: null, description: null, strict: true }] },
+    { type: 'custom', name: 'c' },
+  ];
+  const context = (now: number): ReplyContext => ({ id: '0199-ab', model: 'openai/gpt-5.5', created: 1_790_000_000, now: () => now, call: callWith({ tools }) });
+  const reply: CanonicalEvent[] = [start, ...block(0, 'text', 'a'), ...end];
+
+  it('says every setting, also those that nobody set', () => {
+    const whole = client.encodeReply(reply, context(1_790_000_007));
+    expect(whole).toMatchObject({ completed_at: 1_790_000_007, presence_penalty: 0, frequency_penalty: 0, access_programs: null, tools: echoed });
+    expect(whole).not.toHaveProperty('user');
+  });
+
+  it('says in a stream when it was completed, and not before', () => {
+    const encoder = client.encodeEvents(context(1_790_000_009));
+    const events = reply.map((event) => encoder.push(event)).join('').split('\n\n').flatMap((frame) => /^event: response\.(?:created|in_progress|completed)\ndata: (.*)$/.exec(frame)?.[1] ?? []);
+    const told = events.map((data): unknown => JSON.parse(data));
+    expect(told).toMatchObject([null, null, 1_790_000_009].map((at) => ({ response: { completed_at: at, presence_penalty: 0, frequency_penalty: 0, tools: echoed } })));
+  });
+
+  it('has no time of completion where it was not completed', () => {
+    const cut = [start, ...block(0, 'text', 'a'), { type: 'finish' as const, candidate: 0, reason: { unified: 'length' as const, raw: 'x' } }, { type: 'response-end' as const }];
+    expect(client.encodeReply(cut, context(1_790_000_009))).toMatchObject({ status: 'incomplete', completed_at: null });
+  });
+});
+
 describe('how a response ends', () => {
   it.each([
     ['stop', 'completed', null],
@@ -267,14 +297,15 @@ describe('how a response ends', () => {
 describe('settings', () => {
   it('are said again as they were sent', () => {
     const fields = { instructions: 'Be brief.', metadata: { a: 'b' }, store: false, temperature: 0.2, truncation: 'auto', text: { format: { type: 'json_object' } }, reasoning: { effort: 'low' }, tools: [{ type: 'function', name: 'f', parameters: {} }], max_output_tokens: 20, user: 'u', service_tier: 'flex', prompt_cache_key: 'k' };
+    const tools = [{ type: 'function', name: 'f', parameters: {}, description: null, strict: null }];
     const body = client.encodeReply([start, ...end], { id: 'x', model: 'a/b', created: 1, call: callWith(fields) });
-    expect(body).toMatchObject({ ...fields, reasoning: { effort: 'low', summary: null }, model: 'a/b' });
+    expect(body).toMatchObject({ ...fields, tools, reasoning: { effort: 'low', summary: null }, model: 'a/b' });
   });
 
   it('are the vendor\'s defaults where they were not', () => {
     expect(client.encodeReply([start, ...end], { id: 'x', model: 'a/b', created: 1, call: callWith() })).toMatchObject({
       background: false, instructions: null, max_output_tokens: null, max_tool_calls: null, metadata: {}, parallel_tool_calls: true, previous_response_id: null, reasoning: { effort: null, summary: null },
-      store: true, temperature: 1, text: { format: { type: 'text' } }, tool_choice: 'auto', tools: [], top_p: 1, truncation: 'disabled', user: null,
+      store: true, temperature: 1, text: { format: { type: 'text' } }, tool_choice: 'auto', tools: [], top_p: 1, truncation: 'disabled',
     });
   });
 });

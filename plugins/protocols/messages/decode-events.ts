@@ -117,8 +117,7 @@ export class ReplyDecoder implements EventDecoder {
 
   /** Blocks that come whole. */
   #tellBlocks(content: readonly unknown[]): void {
-    for (const [index, block] of content.entries()) {
-      if (!isObject(block)) continue;
+    for (const [index, block] of content.filter(isObject).entries()) {
       this.#begin(index, block);
       const citations: unknown[] = Array.isArray(block['citations']) ? block['citations'] : [];
       for (const citation of citations) if (isObject(citation)) this.#cite(index, citation);

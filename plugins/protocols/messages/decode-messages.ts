@@ -3,7 +3,7 @@ import type { Block, Turn } from '../../../core/index.ts';
 import { unseal } from '../../shared/envelope.ts';
 import { holdsNumber, parseExactly } from '../../shared/exact-json.ts';
 import { markUnknown, oneOfKnown } from '../../shared/open-values.ts';
-import { leftover, nested, type Fields, type Sides } from '../../shared/vendor-bag.ts';
+import { isObject, leftover, nested, type Fields, type Sides } from '../../shared/vendor-bag.ts';
 import { bag, nativeVendor, protocolName } from './bag.ts';
 import { decodeMark, markLeft, type Marked } from './cache.ts';
 import { apart } from './composed-document.ts';
@@ -124,6 +124,7 @@ const fields = {
   thinking: known('thinking', 'signature'),
   redacted_thinking: known('data'),
   tool_use: known('id', 'name', 'input'),
+  direct_use: known('id', 'name', 'input', 'caller'),
   tool_result: known('tool_use_id', 'content', 'is_error'),
   /** Of a document that is taken apart, its title is kept with the rest. */
   parts: known('source'),
@@ -138,7 +139,14 @@ function sidesOf(block: Marked & object, read: ReadonlySet<string>, rest?: Field
 
 function decodeCall(block: WireToolUse, input: unknown): Block {
   const { id, name } = block;
-  return { type: 'tool-call', id, name, arguments: JSON.stringify(input), ...sidesOf(block, fields.tool_use) };
+  const sides = isDirect(block) ? sidesOf(block, fields.direct_use, {}, ['direct']) : sidesOf(block, fields.tool_use);
+  return { type: 'tool-call', id, name, arguments: JSON.stringify(input), ...sides };
+}
+
+/** Whether the model made the call itself, and no code of its own: other wires know no other calls. */
+function isDirect(block: WireToolUse & { readonly caller?: unknown }): boolean {
+  const { caller } = block;
+  return isObject(caller) && caller['type'] === 'direct' && Object.keys(caller).length === 1;
 }
 
 function decodeText(block: WireText): TextBlock {

@@ -76,7 +76,8 @@ function encodeCall(block: Of<'tool-call'>, path: string, encoding: Encoding): F
   loseSeal(block, path, encoding);
   const parsed = custom ? { input: text } : argumentsObject(text);
   if (!parsed) lose(`${path}.arguments`, 'no JSON object; sent as text in "_raw"', 'approximated');
-  return { type: 'tool_use', id: fitCallId(id), name: fitName(name), input: parsed ?? { _raw: text } };
+  const caller = bag.form(block).includes('direct') ? { caller: { type: 'direct' } } : {};
+  return { type: 'tool_use', id: fitCallId(id), name: fitName(name), input: parsed ?? { _raw: text }, ...caller };
 }
 
 function encodeResult(block: Of<'tool-result'>, path: string, encoding: Encoding): Fields {

@@ -16,7 +16,7 @@ export function encodeReply(events: readonly CanonicalEvent[], context: ReplyCon
     const index = Number(event['index']);
     const block = content[index];
     if (event.type === 'message_start' && isObject(event['message'])) message = { ...event['message'], content };
-    else if (event.type === 'content_block_start' && isObject(event['content_block'])) content[index] = firstOf(event['content_block']);
+    else if (event.type === 'content_block_start' && isObject(event['content_block'])) content[index] = { ...event['content_block'] };
     else if (event.type === 'content_block_delta' && block && isObject(event['delta'])) join(block, event['delta'], index, inputs);
     else if (event.type === 'message_delta' && isObject(event['delta'])) message = { ...message, ...event['delta'], usage: event['usage'] };
   }
@@ -32,10 +32,6 @@ function closeWithText(content: Content[]): void {
   if (text?.['type'] !== 'text') return;
   content.splice(last, 1);
   content.push(text);
-}
-
-function firstOf(block: Fields): Content {
-  return block['type'] === 'text' ? { ...block, citations: null } : { ...block };
 }
 
 function join(block: Content, delta: Fields, index: number, inputs: Map<number, string>): void {

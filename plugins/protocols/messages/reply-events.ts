@@ -183,9 +183,9 @@ export class ReplyEvents {
     const own = bag.fields({ vendor });
     if (kind === 'reasoning') return { type: 'thinking', thinking: '', signature: '' };
     if (kind === 'server-tool') return own;
-    if (kind !== 'tool-call') return { type: 'text', text: '' };
+    if (kind !== 'tool-call') return { type: 'text', text: '', citations: null };
     this.#calls += 1;
-    return { type: 'tool_use', id, name, input: {}, ...own };
+    return { type: 'tool_use', id, name, input: {}, caller: { type: 'direct' }, ...own };
   }
 
   #end(current: Current, { opaque = [] }: Event<'block-end'>): void {
@@ -222,6 +222,8 @@ export class ReplyEvents {
     this.#events.push({
       type: 'message_start',
       message: {
+        container: null,
+        diagnostics: null,
         ...bag.fields(this.#start),
         id: `msg_${id}`,
         type: 'message',
@@ -262,7 +264,7 @@ export class ReplyEvents {
     if (reason.unified === 'other' || reason.unified === 'error') this.#context.lost?.('finish', `messages has no word for "${reason.raw.slice(0, longestWord)}"`);
     const details = word === 'refusal' ? { type: 'refusal', category: null, explanation: null } : null;
     const usage = encodeUsage(this.#usage, { input: this.#estimate(), output: Math.ceil(this.#length / bytesPerToken) });
-    const delta = { stop_reason: word, stop_sequence: stopSequence, stop_details: details, ...bag.fields({ vendor }) };
+    const delta = { stop_reason: word, stop_sequence: stopSequence, stop_details: details, container: null, ...bag.fields({ vendor }) };
     this.#events.push({ type: 'message_delta', delta, usage }, { type: 'message_stop' });
   }
 }

@@ -109,5 +109,7 @@ export function encodeUsage(usage: Usage, unknown: { readonly input: number; rea
     output_tokens_details: reasoning === undefined ? null : { thinking_tokens: reasoning },
     server_tool_use: webSearches === undefined ? null : { web_search_requests: webSearches, web_fetch_requests: 0 },
     service_tier: 'standard',
+    inference_geo: null,
+    speed: null,
   };
 }

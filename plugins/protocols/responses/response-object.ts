@@ -13,12 +13,15 @@ type Start = Extract<CanonicalEvent, { type: 'response-start' }>;
 
 /** Settings that are said again as they were sent; what the vendor says where they were not. */
 const settings: readonly (readonly [name: string, otherwise: unknown])[] = [
+  ['access_programs', null],
   ['background', false],
+  ['frequency_penalty', 0],
   ['instructions', null],
   ['max_output_tokens', null],
   ['max_tool_calls', null],
   ['metadata', {}],
   ['parallel_tool_calls', true],
+  ['presence_penalty', 0],
   ['previous_response_id', null],
   ['prompt_cache_key', null],
   ['prompt_cache_retention', null],
@@ -27,11 +30,9 @@ const settings: readonly (readonly [name: string, otherwise: unknown])[] = [
   ['store', true],
   ['temperature', 1],
   ['tool_choice', 'auto'],
-  ['tools', []],
   ['top_logprobs', 0],
   ['top_p', 1],
   ['truncation', 'disabled'],
-  ['user', null],
 ];
 
 function settingsOf(call: ClientCall): Fields {
@@ -40,6 +41,24 @@ function settingsOf(call: ClientCall): Fields {
 
 function objectOf(value: unknown): Fields {
   return isObject(value) ? value : {};
+}
+
+/** A tool as a response says it again: what was not set is null. */
+function echoedTool(tool: unknown): unknown {
+  if (!isObject(tool)) return tool;
+  if (Array.isArray(tool['tools'])) return { ...tool, tools: tool['tools'].map(echoedTool) };
+  return tool['type'] === 'function' ? { ...tool, description: tool['description'] ?? null, parameters: tool['parameters'] ?? null, strict: tool['strict'] ?? null } : tool;
+}
+
+function echoedTools({ tools }: Fields): unknown[] {
+  return Array.isArray(tools) ? tools.map(echoedTool) : [];
+}
+
+/** What the vendor's tools used: the one that paints stands there though nothing was painted. */
+function toolUsage(searches: number): Fields {
+  const tokens = { image_tokens: 0, text_tokens: 0 };
+  const painted = { input_tokens: 0, input_tokens_details: tokens, output_tokens: 0, output_tokens_details: tokens, total_tokens: 0 };
+  return { image_gen: painted, web_search: { num_requests: searches } };
 }
 
 /** An id of this wire: its prefix, what tells this reply from others, and which thing of the reply it is. */
@@ -66,6 +85,8 @@ export class ResponseObject {
     this.#head = { id: makeId('resp', id), object: 'response', created_at: created, model };
     this.#settings = {
       ...Object.fromEntries(settings.map(([name, otherwise]) => [name, said[name] ?? otherwise])),
+      ...(typeof said['user'] === 'string' ? { user: said['user'] } : {}),
+      tools: echoedTools(said),
       reasoning: { effort: null, summary: null, ...objectOf(said['reasoning']) },
       text: { format: { type: 'text' }, ...objectOf(said['text']) },
     };
@@ -88,11 +109,13 @@ export class ResponseObject {
 
   ended(ending: Ending, output: readonly Fields[], usage: Usage): Fields {
     const { webSearches } = usage;
-    const tools = webSearches === undefined ? {} : { tool_usage: { web_search: { num_requests: webSearches } } };
+    const tools = webSearches === undefined ? {} : { tool_usage: toolUsage(webSearches) };
     return { ...this.#write(ending.status, ending, output, encodeUsage(usage)), ...tools };
   }
 
   #write(status: string, { incomplete_details, error }: Pick<Ending, 'incomplete_details' | 'error'>, output: readonly Fields[], usage: Fields | null): Fields {
-    return { ...this.#head, status, ...this.#settings, ...this.#vendors, error, incomplete_details, output, usage };
+    const { created, now = () => created } = this.#context;
+    const completed = status === 'completed' ? Math.max(now(), created) : null;
+    return { ...this.#head, status, completed_at: completed, ...this.#settings, ...this.#vendors, error, incomplete_details, output, usage };
   }
 }

@@ -1,0 +1,85 @@
+/**
+ * What the vendors publish of their replies, as JSON Schema made from the types of their SDKs when a test asks for it. A
+ * reply that does not fit them breaks code that was compiled against them.
+ */
+import { fileURLToPath } from 'node:url';
+import { Ajv, type ErrorObject } from 'ajv';
+import { createGenerator } from 'ts-json-schema-generator';
+import { isObject } from './json.ts';
+import type { Wire } from './replaying-vendor.ts';
+
+interface Published {
+  /** The package's file that declares the types. */
+  readonly file: string;
+  readonly reply: string;
+  readonly event: string;
+}
+
+const published: Readonly<Record<Wire, Published>> = {
+  'chat-completions': { file: 'openai/resources/chat/completions/completions.d.ts', reply: 'ChatCompletion', event: 'ChatCompletionChunk' },
+  responses: { file: 'openai/resources/responses/responses.d.ts', reply: 'Response', event: 'ResponseStreamEvent' },
+  messages: { file: '@anthropic-ai/sdk/resources/messages/messages.d.ts', reply: 'Message', event: 'RawMessageStreamEvent' },
+  'generate-content': { file: '@google/genai/dist/genai.d.ts', reply: 'GenerateContentResponse', event: 'GenerateContentResponse' },
+};
+
+/** Members that an SDK computes: no reply has them. */
+const computed: ReadonlySet<string> = new Set(['output_text', '_request_id', 'sdkHttpResponse', 'text', 'data', 'functionCalls', 'executableCode', 'codeExecutionResult']);
+
+/** Members that OpenAI writes as null while a response runs (its recorded streams show it), though its types do not say so. */
+const nullWhileRunning: ReadonlySet<string> = new Set(['#/definitions/ResponseUsage']);
+
+function withoutComputed(name: string, value: unknown): unknown {
+  return name === 'required' && Array.isArray(value) ? value.filter((field) => !computed.has(String(field))) : value;
+}
+
+/** Passed a value; the answer is what is wrong with it. */
+export type Check = (value: unknown) => readonly string[];
+
+export interface PublishedTypes {
+  readonly reply: Check;
+  readonly event: Check;
+}
+
+/** Generates them anew, which takes seconds. */
+export function publishedTypes(wire: Wire): PublishedTypes {
+  const { file, reply, event } = published[wire];
+  const path = fileURLToPath(new URL(`../../node_modules/${file}`, import.meta.url));
+  const generator = createGenerator({ path, skipTypeCheck: true, additionalProperties: true, expose: 'all', jsDoc: 'none' });
+  const checkOf = (type: string): Check => {
+    const schema: unknown = JSON.parse(JSON.stringify(generator.createSchema(type)), withoutComputed);
+    const definitions: unknown = isObject(schema) ? schema['definitions'] : undefined;
+    if (!isObject(schema) || !isObject(definitions)) throw new Error(`no schema of ${type}`);
+    const told = JSON.parse(JSON.stringify(schema), (_, node: unknown) => chosenByType(node, definitions));
+    const validate = new Ajv({ strict: false, allErrors: true }).compile(told);
+    return (value) => (validate(value) ? [] : (validate.errors ?? []).map(explain));
+  };
+  return { reply: checkOf(reply), event: checkOf(event) };
+}
+
+/** The `type` that every value of a member of a union has. */
+function typeIn(member: unknown, definitions: Readonly<Record<string, unknown>>): string | undefined {
+  const reference = isObject(member) && typeof member['$ref'] === 'string' ? member['$ref'] : '';
+  const definition = definitions[decodeURIComponent(reference.replace('#/definitions/', ''))];
+  const properties = isObject(definition) ? definition['properties'] : undefined;
+  const type = isObject(properties) ? properties['type'] : undefined;
+  return isObject(type) && typeof type['const'] === 'string' ? type['const'] : undefined;
+}
+
+/** A union of objects told apart by their `type`, so that an error is about the member that was meant. */
+function chosenByType(node: unknown, definitions: Readonly<Record<string, unknown>>): unknown {
+  if (!isObject(node)) return node;
+  if (nullWhileRunning.has(String(node['$ref']))) return { anyOf: [{ ...node }, { type: 'null' }] };
+  if (!Array.isArray(node['anyOf'])) return node;
+  const members: unknown[] = node['anyOf'];
+  const types = members.map((member) => typeIn(member, definitions));
+  if (types.includes(undefined) || new Set(types).size < types.length) return node;
+  const named = (type: unknown): object => ({ properties: { type: { const: type } } });
+  return {
+    type: 'object', required: ['type'], properties: { type: { enum: types } },
+    allOf: members.map((member, at) => ({ anyOf: [{ not: named(types[at]) }, member] })),
+  };
+}
+
+function explain({ instancePath, message, params }: ErrorObject): string {
+  return `${instancePath} ${message} ${JSON.stringify(params)}`;
+}
