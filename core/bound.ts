@@ -15,9 +15,23 @@ export function inputBound({ size: { textBytes, images, mediaBytes } }: ClientCa
 export function pictureTokens(call: ClientCall, { capabilities }: Model): number {
   const { image } = capabilities;
   if (!image) return 0;
-  const asked = call.decode().image?.quality;
+  const settings = call.decode().image;
+  const asked = settings?.quality;
+  const dearest = Math.max(...Object.values(image.tokens));
   const known = asked === undefined ? undefined : image.tokens[image.qualities[asked] ?? asked];
-  return known ?? Math.max(...Object.values(image.tokens));
+  return known === undefined ? dearest : Math.min(dearest, Math.ceil(known * growth(settings?.size, image)));
+}
+
+/** How many times as many pixels a size has as the largest that is listed: a larger picture counts as more tokens. */
+function growth(size: string | undefined, { sizes }: NonNullable<Model['capabilities']['image']>): number {
+  if (size === undefined || Object.hasOwn(sizes, size)) return 1;
+  const largest = Math.max(1, ...Object.values(sizes).map(pixelsOf));
+  return Math.max(1, pixelsOf(size) / largest);
+}
+
+function pixelsOf(size: string): number {
+  const [, width = 0, height = 0] = /^(\d{1,6})x(\d{1,6})$/.exec(size)?.map(Number) ?? [];
+  return width * height;
 }
 
 /**

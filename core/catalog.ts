@@ -14,10 +14,23 @@ const modality = z.enum(['text', 'image', 'audio', 'video', 'pdf', 'file']);
 /** By each value a caller may ask for, the one that is sent: the same where the model knows it, else the nearest. What is not listed is refused. */
 const valueTable = z.record(z.string(), z.string()).refine((values) => Object.keys(values).length > 0, 'names no value');
 
+/** What any other size of a picture has to keep to, in pixels. */
+const sizeRules = z.strictObject({
+  /** Width and height are multiples of it. */
+  multiple: z.int().positive(),
+  longestEdge: z.int().positive(),
+  leastPixels: z.int().positive(),
+  mostPixels: z.int().positive(),
+  /** How many times as long as the shorter edge the longer one may be. */
+  mostRatio: z.number().min(1),
+});
+
 const imageSchema = z.strictObject({
-  /** The most output tokens one picture counts as, by its quality; the dearest holds where none of these is asked for. */
+  /** The most output tokens one picture of a listed size counts as, by its quality; the dearest holds where none of these is asked for. */
   tokens: z.record(z.string(), z.int().positive()).refine((tokens) => Object.keys(tokens).length > 0, 'names no quality'),
   sizes: valueTable,
+  /** Where the model makes other sizes than those listed. */
+  sizeRules: sizeRules.optional(),
   qualities: valueTable,
   formats: valueTable,
   backgrounds: valueTable,

@@ -3,7 +3,7 @@
  * member, and the call is refused where an answer without it would be worthless.
  */
 import { GatewayError, type Block, type CanonicalRequest, type Loss } from '../../core/index.ts';
-import { refuseUnknown } from './open-values.ts';
+import { refuseUnknown, refuseUnknownWord } from './open-values.ts';
 import { isObject, type Sides } from './vendor-bag.ts';
 
 /** Objects of which a protocol reads only some members; the bag holds the others. */
@@ -71,6 +71,7 @@ export function foreignFields(request: CanonicalRequest, protocol: string, said:
       if (owner === protocol) continue;
       for (const [name, value] of Object.entries(fields)) {
         if (skipped.has(name)) continue;
+        if (path === '') refuseUnknownWord(name, value, owner);
         for (const member of membersOf(path ? `${path}.${name}` : name, name, value)) {
           losses.push({ path: member, reason: `only ${owner} has it`, code: 'vendor' });
         }

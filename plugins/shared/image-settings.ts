@@ -6,6 +6,23 @@
 import { GatewayError, type Capabilities, type ImageSettings } from '../../core/index.ts';
 import type { Lose } from './losses.ts';
 
+type Image = NonNullable<Capabilities['image']>;
+type SizeRules = NonNullable<Image['sizeRules']>;
+
+/** Whether a size that is not listed keeps to the rules that a model has for any. */
+function keepsTo(rules: SizeRules, size: string): boolean {
+  const [, width, height] = /^([1-9]\d{0,5})x([1-9]\d{0,5})$/.exec(size)?.map(Number) ?? [];
+  if (width === undefined || height === undefined) return false;
+  const [short, long] = width < height ? [width, height] : [height, width];
+  const pixels = short * long;
+  const fits = short % rules.multiple === 0 && long % rules.multiple === 0 && long <= rules.longestEdge;
+  return fits && long <= short * rules.mostRatio && pixels >= rules.leastPixels && pixels <= rules.mostPixels;
+}
+
+function told({ multiple, longestEdge, leastPixels, mostPixels, mostRatio }: SizeRules): string {
+  return `, or a width and a height that are multiples of ${multiple}, ${longestEdge} at most, with ${leastPixels} to ${mostPixels} pixels in all and one at most ${mostRatio} times the other`;
+}
+
 /** Settings that have a table, with the name of the table and the field that clients write. */
 const rows = [
   ['size', 'sizes', 'size'],
@@ -27,12 +44,13 @@ export function fitSettings(asked: ImageSettings, { image }: Capabilities, lose:
   for (const [name, table, field] of rows) {
     const value = asked[name];
     if (value === undefined) continue;
-    const sent = image ? standIn(image[table], value) : value;
+    const sent = image ? valueAt(image, name, table, value) : value;
     if (sent === undefined) {
+      const rules = name === 'size' && image?.sizeRules ? told(image.sizeRules) : '';
       const known = Object.keys(image?.[table] ?? {}).map((each) => `"${each}"`);
       throw new GatewayError(
         'unsupported_parameter',
-        `"${field}" is "${value}", which this model does not have: send ${known.length > 1 ? 'one of ' : ''}${known.join(', ')}.`,
+        `"${field}" is "${value.slice(0, 60)}", which this model does not have: send ${known.length > 1 ? 'one of ' : ''}${known.join(', ')}${rules}.`,
         { param: field },
       );
     }
@@ -40,6 +58,11 @@ export function fitSettings(asked: ImageSettings, { image }: Capabilities, lose:
     fitted[name] = sent;
   }
   return fitted;
+}
+
+function valueAt(image: Image, name: keyof Fitted, table: (typeof rows)[number][1], value: string): string | undefined {
+  const listed = standIn(image[table], value);
+  return listed === undefined && name === 'size' && image.sizeRules && keepsTo(image.sizeRules, value) ? value : listed;
 }
 
 /** The value that was used in place of the one asked for. */

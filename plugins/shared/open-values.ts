@@ -5,7 +5,7 @@
  */
 import { z } from 'zod';
 import { GatewayError, type Block } from '../../core/index.ts';
-import { bagOf, type Sides } from './vendor-bag.ts';
+import { bagOf, isObject, type Sides } from './vendor-bag.ts';
 
 /** A thing whose `type` is none of those in `known`. */
 export function otherThan(known: ReadonlySet<string>): z.ZodObject<{ type: z.ZodString }, z.core.$loose> {
@@ -15,6 +15,28 @@ export function otherThan(known: ReadonlySet<string>): z.ZodObject<{ type: z.Zod
 /** The value, if it is one of `known`. */
 export function oneOfKnown<Value extends string>(value: unknown, known: readonly Value[]): Value | undefined {
   return known.find((each) => each === value);
+}
+
+/** Fields that decide what an answer is, where all of one is a word that only some vendors know. */
+const decisiveWords: ReadonlySet<string> = new Set(['truncation', 'tool_choice', 'function_call']);
+const usualWords: ReadonlySet<string> = new Set(['auto', 'disabled', 'none', 'required']);
+/** The same for objects, with the member that tells their kind; `format` stands inside them or is the object itself. */
+const decisiveKinds = [['response_format', 'type'], ['text', 'format', 'type'], ['output_config', 'format', 'type'], ['toolConfig.functionCallingConfig', 'mode']] as const;
+
+/** The place of a word that is left over in a field of a request, and that an answer would be worthless without. */
+function decisiveWord(name: string, value: unknown): string | undefined {
+  if (decisiveWords.has(name)) return typeof value === 'string' && !usualWords.has(value) ? name : undefined;
+  const path = decisiveKinds.find(([field]) => field === name);
+  if (!path) return undefined;
+  const word = path.slice(1).reduce<unknown>((inner, step) => (isObject(inner) ? inner[step] : undefined), value);
+  return typeof word === 'string' ? path.join('.') : undefined;
+}
+
+/** Throws where a field of a request says what only vendors of its own protocol know, and an answer without it would be another. */
+export function refuseUnknownWord(name: string, value: unknown, protocol: string): void {
+  const param = decisiveWord(name, value);
+  if (param === undefined) return;
+  throw new GatewayError('unsupported_parameter', `"${param}" has a value that only vendors of ${protocol} may know, and the provider of this model is reached by another protocol: send one that is documented.`, { param });
 }
 
 const unknownForm = 'unknown';

@@ -1,6 +1,7 @@
 /** What a call for a picture may say, and what it is told where it says something else. */
 import { describe, expect, it } from 'vitest';
-import { Form, isGatewayError } from '../../core/index.ts';
+import { pictureTokens } from '../../core/bound.ts';
+import { checkModel, Form, isGatewayError } from '../../core/index.ts';
 import { modelOf, protocol, readForm, readJson } from './bodies.ts';
 import { jpegBytes, pngBytes } from './gallery.ts';
 
@@ -23,17 +24,17 @@ describe('a generation', () => {
     ['prompt', { prompt: ['A heron'] }, /an array: send a string/],
     ['quality', { quality: undefined }, /is missing: send "auto", "low"/],
     ['quality', { quality: null }, /is missing/],
-    ['quality', { quality: 'ultra' }, /one of "auto", "low", "medium", "high", "standard", "hd"/],
+    ['quality', { quality: 7 }, /a string/],
     ['n', { n: 0 }, /1 to 10/],
     ['n', { n: 11 }, /1 to 10/],
     ['n', { n: 1.5 }, /1 to 10/],
     ['n', { n: '2' }, /1 to 10/],
     ['size', { size: 'huge' }, /"auto", or a width and a height/],
     ['size', { size: '1024×1024' }, /"auto", or a width and a height/],
-    ['output_format', { output_format: 'gif' }, /"png", "jpeg", "webp"/],
+    ['output_format', { output_format: 7 }, /a string/],
     ['output_compression', { output_compression: 101 }, /0 to 100/],
-    ['background', { background: 'green' }, /"transparent", "opaque", "auto"/],
-    ['moderation', { moderation: 'none' }, /"low", "auto"/],
+    ['background', { background: 7 }, /a string/],
+    ['moderation', { moderation: 7 }, /a string/],
     ['stream', { stream: 'true' }, /true or false/],
     ['partial_images', { stream: true, partial_images: 4 }, /0 to 3/],
     ['partial_images', { partial_images: 1 }, /only for streams/],
@@ -73,8 +74,8 @@ describe('an edit', () => {
     ['n', { n: 'two' }, [image], /1 to 10/],
     ['n', { n: '11' }, [image], /1 to 10/],
     ['stream', { stream: 'yes' }, [image], /true or false/],
-    ['quality', { quality: '' }, [image], /is missing/],
-    ['input_fidelity', { input_fidelity: 'most' }, [image], /"high", "low"/],
+    ['quality', { quality: '' }, [image], /is missing: send "low", "medium" or "high"/],
+    ...['auto', 'standard', 'hd', 'xhigh', 'max', 'ultra'].map((quality): [string, Record<string, string>, [typeof image], RegExp] => ['quality', { quality }, [image], /: send one of "low", "medium", "high"\.$/]),
     ['prompt', { prompt: '' }, [image], /is missing/],
   ])('is told of %s in %j', (param, fields, files, message) => {
     expect(refusalOf(() => readForm(fields, files))).toEqual({ code: 'invalid_request', param, message: expect.stringMatching(message) });
@@ -139,13 +140,19 @@ describe('the values of each model', () => {
   const passed = (...values: string[]): [string, unknown][] => values.map((value) => [value, [value]]);
   const madeAs = (value: string, sent: string): [string, unknown] => [value, [sent, `approximated: made as "${sent}"`]];
   const refused = (field: string, value: string, known: string): [string, unknown] => [value, [`400 "${field}" is "${value}", which this model does not have: send one of ${known}.`]];
+  const anySize = ', or a width and a height that are multiples of 16, 3840 at most, with 655360 to 8294400 pixels in all and one at most 3 times the other';
   const shapes = '"auto", "1024x1024", "1536x1024", "1024x1536", "1792x1024", "1024x1792"';
 
   it.each<[string, string, [string, unknown][]]>([
-    ['openai/gpt-image-2', 'size', [...passed('auto', '1024x1024', '1536x1024', '1024x1536', '1792x1024', '1024x1792'), refused('size', '256x256', shapes), refused('size', '512x512', shapes)]],
+    ['openai/gpt-image-2', 'size', [
+      ...passed('auto', '1024x1024', '1536x1024', '1024x1536', '1792x1024', '1024x1792'),
+      // Each of its rules, and where it ends.
+      ...passed('1040x1024', '2048x2048', '3840x2160', '2160x3840', '3072x1024', '1024x640', '2880x2880'),
+      ...['256x256', '512x512', '1025x1024', '1024x1032', '3856x1600', '3088x1024', '1024x624', '2896x2880'].map((size) => refused('size', size, shapes + anySize)),
+    ]],
     ['openai/gpt-image-1.5', 'size', [...passed('auto', '1024x1024', '1536x1024', '1024x1536'), madeAs('1792x1024', '1536x1024'), madeAs('1024x1792', '1024x1536'), refused('size', '256x256', shapes), refused('size', '512x512', shapes)]],
-    ['openai/gpt-image-1.5', 'quality', [...passed('auto', 'low', 'medium', 'high'), madeAs('standard', 'medium'), madeAs('hd', 'high')]],
-    ['openai/gpt-image-1-mini', 'output_format', passed('png', 'jpeg', 'webp')],
+    ['openai/gpt-image-1.5', 'quality', [...passed('auto', 'low', 'medium', 'high'), madeAs('standard', 'medium'), madeAs('hd', 'high'), ...['xhigh', 'max', 'ultra'].map((quality) => refused('quality', quality, '"auto", "low", "medium", "high", "standard", "hd"'))]],
+    ['openai/gpt-image-1-mini', 'output_format', [...passed('png', 'jpeg', 'webp'), ...['gif', 'svg', 'constructor'].map((format) => refused('output_format', format, '"png", "jpeg", "webp"'))]],
     ['openai/gpt-image-1', 'background', passed('auto', 'opaque', 'transparent')],
     ['openai/gpt-image-2', 'background', [...passed('auto', 'opaque'), refused('background', 'transparent', '"auto", "opaque"')]],
     ['google/gemini-2.5-flash-image', 'size', [...passed('auto', '1024x1024'), madeAs('1536x1024', '1248x832'), madeAs('1024x1536', '832x1248'), madeAs('1792x1024', '1344x768'), madeAs('1024x1792', '768x1344'), refused('size', '512x512', shapes)]],
@@ -154,5 +161,41 @@ describe('the values of each model', () => {
     ['google/gemini-3-pro-image-preview', 'background', [...passed('auto'), madeAs('opaque', 'auto'), refused('background', 'transparent', '"auto", "opaque"')]],
   ])('%s has a row for each %s', (id, field, rows) => {
     expect(rows.map(([value]) => [value, outcome(id, field, value)])).toEqual(rows);
+  });
+});
+
+describe('a model with more than the interface lists', () => {
+  const asAsked = (...values: string[]): Record<string, string> => Object.fromEntries(values.map((value) => [value, value]));
+  const studio = checkModel({
+    id: 'openai/studio', upstream: 'studio', name: 'Studio', description: 'For tests.', created: '2026-11-05', contextLength: 150_000, outputLimit: 64_000, input: ['text', 'image'], output: ['image'],
+    price: { input: '5', output: '30' },
+    capabilities: {
+      image: {
+        tokens: { low: 1000, medium: 4000, high: 16_000, xhigh: 32_000, max: 64_000 },
+        sizes: asAsked('auto', '1024x1024', '2048x1024'),
+        sizeRules: { multiple: 16, longestEdge: 8192, leastPixels: 65_536, mostPixels: 67_108_864, mostRatio: 4 },
+        qualities: asAsked('auto', 'low', 'medium', 'high', 'xhigh', 'max'),
+        formats: asAsked('png', 'gif', 'svg'),
+        backgrounds: asAsked('auto', 'gradient'),
+      },
+    },
+  });
+
+  it.each([
+    { quality: 'xhigh' }, { quality: 'max' }, { output_format: 'gif' }, { output_format: 'svg' }, { background: 'gradient' }, { size: '256x256' }, { size: '4096x4096' }, { moderation: 'strict' },
+  ])('is sent %j as it is', (fields) => {
+    const { body, losses } = protocol.upstream.encodeRequest(readJson(fields).decode(), studio, undefined);
+    expect(body).toEqual({ model: 'studio', prompt: 'A heron', quality: 'low', ...fields });
+    expect(losses).toEqual([]);
+  });
+
+  it.each([
+    ['a listed size', { size: '2048x1024', quality: 'low' }, 1000],
+    ['a smaller one', { size: '256x256', quality: 'low' }, 1000],
+    ['one of eight times the pixels', { size: '4096x4096', quality: 'low' }, 8000],
+    ['more than the dearest quality costs', { size: '4096x4096', quality: 'high' }, 64_000],
+    ['the best quality there is', { quality: 'max' }, 64_000],
+  ])('reserves for %s', (_, fields, tokens) => {
+    expect(pictureTokens(readJson(fields), studio)).toBe(tokens);
   });
 });

@@ -95,7 +95,7 @@ export class ReplyDecoder implements EventDecoder {
     if (typeof data !== 'string' && !(facts['url'] && this.#call instanceof ImageCall)) return this.#fail({ message: withoutImage });
     this.#images += 1;
     const stated = typeof facts['output_format'] === 'string' ? facts['output_format'] : 'png';
-    const mediaType = (typeof data === 'string' ? pictureTypeOfBase64(data) : undefined) ?? `image/${stated}`;
+    const mediaType = (typeof data === 'string' ? pictureTypeOfBase64(data) : undefined) ?? `image/${stated === 'svg' ? 'svg+xml' : stated}`;
     const place = { candidate: number, block: number };
     this.#events.push({ type: 'block-start', ...place, kind: 'image', mediaType, ...bag.keep(facts) });
     if (typeof data === 'string') this.#events.push({ type: 'block-delta', ...place, text: data });

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { CallDescription } from '../../../core/index.ts';
 import { count, errorSchema } from '../../shared/reply-schemas.ts';
-import { requestWire } from './wire.ts';
+import { editWire, requestWire } from './wire.ts';
 
 const usage = z.looseObject({
   input_tokens: count,
@@ -36,12 +36,20 @@ const event = z
 const file = z.file();
 
 export function describeCalls(quality: 'required' | 'optional'): CallDescription[] {
-  const asked = requestWire.shape.quality;
-  const wire = quality === 'required' ? requestWire.extend({ quality: asked.unwrap().unwrap() }) : requestWire;
+  const isRequired = quality === 'required';
+  const qualities = z.string().meta({ description: '`auto`, `low`, `medium`, `high`, `standard`, `hd`, or another that the model has.', examples: ['auto', 'high'] });
+  const settings = {
+    size: z.string().optional().meta({ description: '`auto`, or a width and a height in pixels that the model makes, such as `1024x1024`.' }),
+    output_format: z.string().optional().meta({ description: '`png`, `jpeg`, `webp`, or another that the model has.' }),
+    background: z.string().optional().meta({ description: '`transparent`, `opaque`, `auto`, or another that the model has.' }),
+  };
+  const wire = requestWire.extend({ ...settings, quality: isRequired ? qualities : qualities.optional() });
+  const ofEdit = editWire.shape.quality;
   const example = { model: 'demo/paint', prompt: 'A lighthouse', quality: 'auto', size: '512x512' };
   const generation = wire.meta({ title: 'ImageGenerationRequest', examples: [example] });
   const edit = wire
     .extend({
+      quality: isRequired ? ofEdit.unwrap().unwrap() : ofEdit,
       image: z.union([file, z.array(file)]).meta({ description: 'PNG or JPEG, 16 at most; also as `image[]`.' }),
       mask: file.optional().meta({ description: 'PNG with transparent parts.' }),
     })

@@ -84,7 +84,7 @@ export class Pictures {
     const { call, capabilities } = this.#context;
     const asked = call.decode().image ?? {};
     const used = (name: 'size' | 'quality' | 'background'): unknown => facts[name] ?? usedValue(name, asked, capabilities?.image);
-    return { size: used('size'), quality: used('quality'), background: used('background'), output_format: mediaType.replace(/^image\//, '') };
+    return { size: used('size'), quality: used('quality'), background: used('background'), output_format: mediaType.replace(/^image\/|\+xml$/g, '') };
   }
 
   /** Throws where there is no picture; the error quotes what the vendor said instead. */

@@ -4,7 +4,7 @@ import { preferencesOf } from '../../shared/provider-object.ts';
 import { badField, checkWire } from '../../shared/wire-check.ts';
 import { decodeRequest } from './decode-request.ts';
 import { readForm, wrongBody, type Picture } from './read-form.ts';
-import { requestWire, type WireRequest } from './wire.ts';
+import { editWire, requestWire, type WireRequest } from './wire.ts';
 
 /** A call that a client made in this protocol. */
 export class ImageCall implements ClientCall {
@@ -50,9 +50,9 @@ export class ImageCall implements ClientCall {
 
 /** Makes the reader; `quality` says whether every call has to state one. The reader throws `invalid_request`, naming the field. */
 export function requestReader(quality: 'required' | 'optional'): (body: unknown, text: string, match: Match) => ImageCall {
-  const checked = (fields: unknown): WireRequest => {
-    const wire = checkWire(requestWire, fields);
-    if (quality === 'required' && !wire.quality) throw badField('quality', 'is missing', '"auto", "low", "medium", "high", "standard" or "hd"');
+  const checked = (fields: unknown, schema: typeof requestWire | typeof editWire, qualities: string): WireRequest => {
+    const wire = checkWire(schema, fields);
+    if (quality === 'required' && !wire.quality) throw badField('quality', 'is missing', qualities);
     if (wire.partial_images && !wire.stream) throw badField('partial_images', 'is only for streams', '"stream": true with it, or leave it out');
     return wire;
   };
@@ -61,9 +61,9 @@ export function requestReader(quality: 'required' | 'optional'): (body: unknown,
     if (operation === 'edit') {
       if (!(body instanceof Form)) throw wrongBody('multipart/form-data');
       const { fields, pictures } = readForm(body);
-      return new ImageCall(operation, checked(fields), textBytes, pictures);
+      return new ImageCall(operation, checked(fields, editWire, '"low", "medium" or "high"'), textBytes, pictures);
     }
     if (body instanceof Form) throw wrongBody('application/json');
-    return new ImageCall(operation, checked(body), textBytes, []);
+    return new ImageCall(operation, checked(body, requestWire, '"auto", "low", "medium", "high", "standard" or "hd"'), textBytes, []);
   };
 }

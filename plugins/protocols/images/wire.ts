@@ -1,6 +1,7 @@
 /**
  * The fields of a call, which generations write as JSON and edits as the texts of a form: every documented field with
- * its type and range. As at the vendor, unknown fields pass and `null` means unset.
+ * its type and range. As at the vendor, unknown fields pass and `null` means unset. Which qualities, sizes, formats and
+ * backgrounds a picture can have is in the catalogue, model by model.
  */
 import { z } from 'zod';
 import { providerObject } from '../../shared/provider-object.ts';
@@ -12,13 +13,13 @@ const asData = '"b64_json", or leave it out: this gateway answers with the image
 
 /** The settings of a picture. The image tool of responses has the same. */
 export const settingsWire = z.looseObject({
-  quality: z.enum(['auto', 'low', 'medium', 'high', 'standard', 'hd']).nullish(),
+  quality: z.string().min(1).nullish(),
   size: z.string(size).regex(/^(auto|[1-9]\d{1,4}x[1-9]\d{1,4})$/, size).nullish(),
-  output_format: z.enum(['png', 'jpeg', 'webp']).nullish(),
+  output_format: z.string().min(1).nullish(),
   output_compression: wholeBetween(0, 100).nullish(),
-  background: z.enum(['transparent', 'opaque', 'auto']).nullish(),
-  moderation: z.enum(['low', 'auto']).nullish(),
-  input_fidelity: z.enum(['high', 'low']).nullish(),
+  background: z.string().min(1).nullish(),
+  moderation: z.string().nullish(),
+  input_fidelity: z.string().nullish(),
   partial_images: wholeBetween(0, 3).nullish(),
 });
 
@@ -31,6 +32,9 @@ export const requestWire = settingsWire.extend({
   user: z.string().nullish(),
   provider: providerObject.nullish(),
 });
+
+/** An edit is made in one of three qualities, whatever else the model has. */
+export const editWire = requestWire.extend({ quality: z.enum(['low', 'medium', 'high']).nullish() });
 
 export type WireSettings = z.output<typeof settingsWire>;
 export type WireRequest = z.output<typeof requestWire>;
