@@ -106,7 +106,8 @@ export function compare(trial: Trial, outcome: Outcome, check: ReplyCheck): Diff
   const recorded = isTextProtocol(protocol) && operation === 'generate' && status < 400 ? hear(protocol, recording.reply.toString(), streamed) : undefined;
   if (status >= 400) {
     const found = compareFailure(trial, outcome);
-    return named(own ? [...found, ...compareVerbatim(trial, outcome)] : found);
+    // Where the gateway refuses the request itself, the words are its own.
+    return named(own && outcome.received !== undefined ? [...found, ...compareVerbatim(trial, outcome)] : found);
   }
   if (outcome.received === undefined) return named([{ class: 'refused', detail: `${outcome.status} ${outcome.text.slice(0, 200)}` }]);
   // An error that comes before any output is one of HTTP, so that clients try again.

@@ -25,11 +25,23 @@ export const declared: readonly Declared[] = [
     reason: 'the interface ends each stream with [DONE], which OpenAI leaves out on this protocol',
   },
   {
-    class: 'bytes-differ', protocol: 'chat-completions', detail: /became "(data: \{\\"error|error\\":\{\\"message)/,
-    reason: 'an error within a stream ends it in one form: a chunk that holds the error, then [DONE]',
+    class: 'bytes-differ', protocol: 'chat-completions', detail: /became "(data: \{\\")?error\\":\{/,
+    reason: 'an error within a stream ends it in one form: a chunk that holds the error alone, then [DONE]',
   },
   { class: 'status-differs', detail: /^401 became 50[23]$/, reason: "the vendor refused the gateway's own key, which is not the client's fault" },
-  { class: 'error-differs', reason: 'the gateway puts errors of vendors in its own words' },
+  {
+    class: 'error-differs', detail: /became "(The provider could not take this call\.|upstream_error|server_error)"$/,
+    reason: "the vendor refused the gateway's own key: its words are for the operator",
+  },
+  {
+    class: 'error-differs', detail: /^message: .* became "The provider does not serve this model at present\."$/,
+    reason: 'the client knows the model by another name than the vendor',
+  },
+  { class: 'error-differs', detail: /recorded\/\d+/, reason: "the gateway's name of the model stands in place of the vendor's" },
+  {
+    class: 'error-differs', detail: /^message: .*quota.* became "The provider takes no more calls at the moment/,
+    reason: "the quota is that of the gateway's own account at the vendor",
+  },
   {
     class: 'refused', client: 'generate-content', detail: /has no such tool/,
     reason: 'the request has a hosted tool, and the recorded vendor has it only in its own form on its own protocol',
@@ -48,7 +60,7 @@ export const declared: readonly Declared[] = [
     reason: 'OpenAI completes a refusal on this protocol; the others have a finish reason for it',
   },
   {
-    class: 'billed-differs', detail: /by estimate$/,
+    class: 'billed-differs', client: 'chat-completions', detail: /by estimate$/,
     reason: 'a client of another protocol cannot ask for the hosted search, so input beyond its request is not believed',
   },
 ];
