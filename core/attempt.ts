@@ -4,7 +4,8 @@ import { setDeadline } from './deadlines.ts';
 import { Drain } from './drain.ts';
 import type { GatewayError } from './errors.ts';
 import { advance, type Attempt, type Grant, type Planned, type Routed, type Target } from './exchange.ts';
-import type { CoreHooks } from './hooks.ts';
+import type { Core } from './gateway.ts';
+import type { Next } from './retries/next-attempt.ts';
 import { Tally } from './tally.ts';
 
 export interface RunningAttempt {
@@ -25,6 +26,8 @@ export interface RunningAttempt {
 /** A class and not a literal: an accessor in a literal gives every object a hidden class of its own, which makes all code that reads them slow. */
 class Run implements Attempt {
   readonly target: Target;
+  readonly isRetry: boolean;
+  readonly withoutReasoning: boolean;
   readonly number: number;
   readonly cancellation: Cancellation;
   readonly startedAt = performance.now();
@@ -37,8 +40,10 @@ class Run implements Attempt {
   duration: number | undefined = undefined;
   error: GatewayError | undefined = undefined;
 
-  constructor(target: Target, number: number, cancellation: Cancellation) {
+  constructor({ target, isRetry, withoutReasoning }: Next, number: number, cancellation: Cancellation) {
     this.target = target;
+    this.isRetry = isRetry;
+    this.withoutReasoning = withoutReasoning;
     this.number = number;
     this.cancellation = cancellation;
   }
@@ -48,20 +53,14 @@ class Run implements Attempt {
   }
 }
 
-/** Milliseconds from an attempt's start. */
-export interface AttemptDeadlines {
-  /** To the first event. */
-  readonly first: number;
-  /** To the first output: what only opens a stream may not go on for ever. */
-  readonly opening: number;
-}
-
-/** Starts an attempt that has these deadlines, and tells the `attempt` hook of each phase. */
-export function startAttempt(hooks: CoreHooks, planned: Planned, grant: Grant, target: Target, number: number, deadlines: AttemptDeadlines): RunningAttempt {
+/** Starts an attempt with its timeouts, and calls the `attempt` hook at each phase. */
+export function startAttempt({ hooks, retries, timeoutsOf }: Pick<Core, 'hooks' | 'retries' | 'timeoutsOf'>, planned: Planned, grant: Grant, next: Next, number: number): RunningAttempt {
+  const { target } = next;
+  const timeouts = timeoutsOf(planned, target);
   const cancellation = new Cancellation();
   const stop = (): void => cancellation.cancel();
-  let clearDeadline = setDeadline(deadlines.first, stop);
-  const attempt = new Run(target, number, cancellation);
+  let clearDeadline = setDeadline(timeouts.firstEvent, stop);
+  const attempt = new Run(next, number, cancellation);
   let drain: Drain | undefined;
   const leave = (): void => {
     const { onAbort, name } = target.provider;
@@ -70,7 +69,12 @@ export function startAttempt(hooks: CoreHooks, planned: Planned, grant: Grant, t
   };
   const release = planned.cancellation.onCancel(leave);
   const routed = advance(planned, { grant, attempt });
-  hooks.attempt.call(attempt, routed);
+  const enter = (phase: Attempt['phase']): void => {
+    attempt.phase = phase;
+    retries.note(attempt);
+    hooks.attempt.call(attempt, routed);
+  };
+  enter('start');
   return {
     routed,
     tally: attempt.tally,
@@ -79,10 +83,9 @@ export function startAttempt(hooks: CoreHooks, planned: Planned, grant: Grant, t
     opened() {
       if (attempt.phase !== 'start') return;
       clearDeadline();
-      attempt.phase = 'first-event';
       attempt.firstEventAfter = performance.now() - attempt.startedAt;
-      clearDeadline = setDeadline(Math.max(deadlines.first, deadlines.opening) - attempt.firstEventAfter, stop);
-      hooks.attempt.call(attempt, routed);
+      clearDeadline = setDeadline(Math.max(timeouts.firstEvent, timeouts.opening) - attempt.firstEventAfter, stop);
+      enter('first-event');
     },
     begun() {
       this.opened();
@@ -92,10 +95,9 @@ export function startAttempt(hooks: CoreHooks, planned: Planned, grant: Grant, t
       clearDeadline();
       release();
       drain?.end();
-      attempt.phase = 'end';
       attempt.duration = performance.now() - attempt.startedAt;
       attempt.error = error;
-      hooks.attempt.call(attempt, routed);
+      enter('end');
     },
   };
 }

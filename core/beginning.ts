@@ -14,6 +14,7 @@ import { requestFor } from './outgoing.ts';
 import { unwrapCharged } from './reply-events.ts';
 import type { ReplyMemory } from './reply-memory.ts';
 import { checkContext, withinContext, type Shortened } from './truncation.ts';
+import { withoutReasoning } from './without-reasoning.ts';
 
 /** Characters before the first output: responses repeats the instructions and tools of its request there, twice. */
 const longestOpening = 8 * 1024 * 1024;
@@ -30,12 +31,14 @@ export async function beginReply(core: Core, running: RunningAttempt, memory: Re
   const { routed } = running;
   memory.reset();
   if (routed.operation === 'count' && !countsTokens(routed.attempt.target)) return begin(estimatedCount(routed), { losses: [], estimated: true }, running, memory);
-  return routed.call.truncates ? withinContext(routed, (shortened) => send(core, running, memory, shortened)) : send(core, running, memory);
+  const whole = routed.attempt.withoutReasoning ? withoutReasoning(routed.canonical()) : undefined;
+  if (whole && (core.rejectsLoss || routed.call.preferences.require_parameters)) throw lossRefusal(whole.losses, routed.attempt.target.model.id);
+  return routed.call.truncates ? withinContext(routed, whole, (shortened) => send(core, running, memory, shortened)) : send(core, running, memory, whole);
 }
 
 async function send(core: Core, running: RunningAttempt, memory: ReplyMemory, shortened?: Shortened): Promise<Begun> {
   const { routed, tally } = running;
-  const { protocol, model, provider } = routed.attempt.target;
+  const { model, provider } = routed.attempt.target;
   if (routed.operation === 'generate' && !shortened) checkContext(routed);
   const verbatim = !shortened && isVerbatim(core.hooks, routed);
   const encoded = await encodeBody(core.hooks, routed, verbatim, shortened?.request);
@@ -52,7 +55,7 @@ async function send(core: Core, running: RunningAttempt, memory: ReplyMemory, sh
     if (lacksCount(response)) return begin(estimatedCount(routed), { losses: [], estimated: true }, running, memory);
     if (response.status === 200) return begin(crossCount(routed, response), { losses, estimated: false }, running, memory);
   }
-  if (response.status !== 200) throw await refusedBy(protocol, response, request);
+  if (response.status !== 200) throw await refusedBy(routed.attempt.target, response, request);
   const pieces = crossReply(core.hooks, routed, response, { tally, memory }, { verbatim, stops: encoded.stops });
   return begin(pieces, { losses, estimated: false }, running, memory);
 }

@@ -12,9 +12,11 @@ import { mostConnections } from './descriptors.ts';
 import { faultsOf } from './options.ts';
 import { pluginInterface, reasonOf, type Plugin, type PluginEntry } from './plugin.ts';
 import { mostReplies } from './reply-memory.ts';
+import { retriesSchema, type RetrySettings } from './retries/policy.ts';
 import { meanRunningCopy } from './running-copy.ts';
 
 const seconds = (fallback: number) => z.number().positive().max(longestDeadline).default(fallback).transform((value) => value * 1000);
+const chosenSeconds = z.number().positive().max(longestDeadline).transform((value) => value * 1000);
 
 export const settingsSchema = z.strictObject({
   server: z
@@ -48,9 +50,9 @@ export const settingsSchema = z.strictObject({
     .strictObject({
       /** To a connection with a vendor. */
       connect: seconds(10),
-      /** From there to the first event of a streamed reply, and to the whole of a JSON one. */
-      firstEvent: seconds(120),
-      reply: seconds(600),
+      /** From there to the first event of a streamed reply, and to the whole of a JSON one. Unless given, they follow from the request. */
+      firstEvent: chosenSeconds.optional(),
+      reply: chosenSeconds.optional(),
       /** Between two pieces of a vendor's reply. */
       idle: seconds(300),
       /** Of a vendor's silence until a stream shows a sign of life. */
@@ -61,6 +63,8 @@ export const settingsSchema = z.strictObject({
       call: seconds(3600),
     })
     .prefault({}),
+  /** What happens after a failed attempt, before anything of a reply was sent. */
+  retries: retriesSchema.prefault({}),
   plugins: z.array(z.custom<PluginEntry>((entry) => !entry || isPlugin(entry), 'has to be a plugin, with a name (call its factory: `name()`, not `name`) or falsy')),
 });
 
@@ -74,6 +78,7 @@ export interface Config {
   readonly loss: 'report' | 'reject';
   /** Milliseconds. */
   readonly timeouts: z.output<typeof settingsSchema>['timeouts'];
+  readonly retries: RetrySettings;
   readonly plugins: readonly Plugin[];
 }
 

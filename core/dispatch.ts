@@ -93,5 +93,10 @@ function mayAskAnew(error: unknown, { attempt }: Routed): boolean {
 function unreachable(error: Error, { attempt, cancellation }: Routed): GatewayError {
   if (cancellation.cancelled) return new GatewayError('client_gone', 'The client left before the provider answered.', { cause: error });
   if (attempt.cancellation.cancelled) return new GatewayError('timeout', 'The provider did not begin to answer in time.', { cause: error });
+  if (isConnectTimeout(error)) return new GatewayError('timeout', 'The provider did not accept a connection in time.', { cause: error });
   return new GatewayError('upstream_failed', 'The provider could not be reached.', { cause: error });
+}
+
+function isConnectTimeout(error: Error): boolean {
+  return 'code' in error && error.code === 'UND_ERR_CONNECT_TIMEOUT';
 }

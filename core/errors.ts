@@ -29,12 +29,12 @@ export const errorTable = {
   rate_limited: { status: 429, retry: true },
   client_gone: { status: 499, retry: false },
   internal: { status: 500, retry: true },
-  upstream_failed: { status: 502, retry: false },
+  upstream_failed: { status: 502, retry: true },
   overloaded: { status: 503, retry: true },
   shutting_down: { status: 503, retry: true },
-  upstream_overloaded: { status: 503, retry: false },
+  upstream_overloaded: { status: 503, retry: true },
   ledger_unavailable: { status: 503, retry: true },
-  timeout: { status: 504, retry: false },
+  timeout: { status: 504, retry: true },
 } as const satisfies Record<string, ErrorFacts>;
 
 export type ErrorCode = keyof typeof errorTable;
@@ -60,8 +60,12 @@ export interface VendorWords {
 export interface ErrorDetails {
   /** The request field at fault, as a path: `messages[0].role`. */
   readonly param?: string | undefined;
-  /** Seconds after which the same call may succeed. */
+  /** Seconds after which the same call may succeed, not always a whole number. */
   readonly retryAfter?: number | undefined;
+  /** Retries and other targets were tried, so that the client cannot do better by sending the call again. */
+  readonly isFinal?: boolean | undefined;
+  /** The part of the request that the vendor does not accept, where the call may succeed without it. */
+  readonly rejects?: 'reasoning' | undefined;
   /** What the reply's head tells beside it. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** What the vendor itself said, where the caller may see it. */
@@ -97,7 +101,7 @@ export class GatewayError extends Error {
   }
 
   get retry(): boolean {
-    return errorTable[this.code].retry;
+    return errorTable[this.code].retry && !this.details.isFinal;
   }
 }
 

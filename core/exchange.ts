@@ -89,6 +89,10 @@ export interface Attempt {
   readonly target: Target;
   /** Which attempt of the exchange it is, from 1. */
   readonly number: number;
+  /** Whether the attempt before it went to the same target. */
+  readonly isRetry: boolean;
+  /** Whether the reasoning of earlier turns is left out, because the vendor refused it in the attempt before. */
+  readonly withoutReasoning: boolean;
   readonly startedAt: number;
   /** Fires when the client is gone, or the attempt took too long. */
   readonly signal: AbortSignal;

@@ -10,6 +10,7 @@ import { tightenFolder } from './data-folder.ts';
 import { watchListing } from './discovery.ts';
 import { createDispatcher } from './dispatch.ts';
 import type { Examination } from './examination.ts';
+import type { Parsed, Target } from './exchange.ts';
 import { createHooks, type CoreHooks } from './hooks.ts';
 import { metrics, scrape } from './metrics.ts';
 import { namingPlugin, reasonOf, type ClientAddress, type Command, type Credential, type Guard, type Host, type Keyring, type Plugin, type Readiness } from './plugin.ts';
@@ -18,6 +19,8 @@ import type { Provider } from './provider.ts';
 import { Registry } from './registry.ts';
 import { ReplyBudget } from './reply-memory.ts';
 import { Resources } from './resources.ts';
+import { Retries } from './retries/next-attempt.ts';
+import { attemptTimeouts, type AttemptTimeouts } from './timeouts.ts';
 import { Routes } from './routes.ts';
 import { checkRoutes, openDoor, type Door } from './server.ts';
 import { workers } from './switchboard.ts';
@@ -50,8 +53,8 @@ export interface Core {
   readonly trustedProxies: number;
   /** Whether a call is refused where a target would lose a part of it. */
   readonly rejectsLoss: boolean;
-  /** Milliseconds a vendor has to the first event of its reply. */
-  firstEventTimeout(stream: boolean, provider: Provider): number;
+  readonly timeoutsOf: (parsed: Parsed, target: Target) => AttemptTimeouts;
+  readonly retries: Retries;
   /** Who serves a model, spoken to in the client's own protocol where the provider knows it. */
   readonly targetsFor: FindTargets;
 }
@@ -103,6 +106,19 @@ function tellers({ notes, examples, addresses, off, files, looks }: Told, plugin
   };
 }
 
+type Settings = Pick<Core, 'uploadFolder' | 'keepAliveEvery' | 'longestStall' | 'trustedProxies' | 'rejectsLoss' | 'timeoutsOf'>;
+
+function settingsOf({ dataFolder, loss, server, timeouts }: Config): Settings {
+  return {
+    uploadFolder: join(dataFolder, 'uploads'),
+    keepAliveEvery: timeouts.keepAlive,
+    longestStall: timeouts.write,
+    trustedProxies: server.trustedProxies,
+    rejectsLoss: loss === 'reject',
+    timeoutsOf: (parsed, target) => attemptTimeouts(parsed, target, timeouts),
+  };
+}
+
 /** Applies the plugins in their order. Throws a `ConfigError` naming the file, and the one that failed. */
 export function createGateway(config: Config, logger: Logger): Gateway {
   const hooks = createHooks();
@@ -127,12 +143,8 @@ export function createGateway(config: Config, logger: Logger): Gateway {
     addresses: told.addresses,
     calls: new Calls(),
     bodies: new Bodies(config.server), replies: new ReplyBudget(config.server),
-    uploadFolder: join(config.dataFolder, 'uploads'),
-    keepAliveEvery: config.timeouts.keepAlive,
-    longestStall: config.timeouts.write,
-    trustedProxies: config.server.trustedProxies,
-    rejectsLoss: config.loss === 'reject',
-    firstEventTimeout: (stream, { patience }) => (stream ? (patience?.firstEvent ?? config.timeouts.firstEvent) : (patience?.reply ?? config.timeouts.reply)),
+    retries: new Retries(config.retries),
+    ...settingsOf(config),
   };
 
   const operatorDoors = new Set<Door>();

@@ -35,7 +35,7 @@ function errorHead(error: GatewayError): Record<string, string> {
     ...error.details.headers,
     'content-type': 'application/json',
     ...(error.retry ? {} : { 'x-should-retry': 'false' }),
-    ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }),
+    ...(retryAfter === undefined ? {} : { 'retry-after': String(Math.ceil(retryAfter)) }),
   };
 }
 

@@ -10,6 +10,16 @@ export function within<Value>(promise: Promise<Value>, milliseconds: number): Pr
   });
 }
 
+/** Resolves after `milliseconds`, or as soon as the call is cancelled. */
+export async function pause(milliseconds: number, cancellation: Cancellation): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const clearDeadline = setDeadline(milliseconds, resolve);
+  const release = cancellation.onCancel(resolve);
+  await promise;
+  clearDeadline();
+  release();
+}
+
 /** Hands on what a promise gives, once `done` has ended the wait. */
 function follow<Value>(promise: Promise<Value>, done: () => void, resolve: (value: Value) => void, reject: (error: unknown) => void): void {
   const give = (value: Value): void => {

@@ -8,7 +8,7 @@ import { beginReply, type Begun } from './beginning.ts';
 import { chargeFor } from './charge.ts';
 import { GatewayError, toGatewayError } from './errors.ts';
 import { advance, type Answered, type Attempt, type Authenticated, type End, type Failed, type Grant, type Parsed, type Planned, type Received, type Refused, type Target } from './exchange.ts';
-import { failureOf, fallsBack, finalError, howFailed } from './failure.ts';
+import { failureOf, finalError, howFailed } from './failure.ts';
 import type { Core } from './gateway.ts';
 import { answerHead, sendError, streamHead } from './heads.ts';
 import type { Piece } from './lanes.ts';
@@ -18,6 +18,7 @@ import { heeding, within } from './patience.ts';
 import type { Match, Protocol } from './protocol.ts';
 import type { Reply } from './reply.ts';
 import { headersNaming } from './request-id.ts';
+import { firstAttempt, type Next, type NoneLeft } from './retries/next-attempt.ts';
 import type { Tally } from './tally.ts';
 import { fitWires } from './targets.ts';
 
@@ -95,27 +96,28 @@ async function pay(core: Core, planned: Planned, client: Client): Promise<End> {
   }
 }
 
-/** Tries the granted targets in their order until one begins to reply. */
+/** Tries the granted targets, each as often as `retries` decides, until one begins to reply. */
 async function tryTargets(core: Core, planned: Planned, grant: Grant, client: Client, meter: Meter): Promise<End> {
-  const { cancellation, call, protocol } = planned;
+  const { call, protocol } = planned;
   if (call.stream && protocol.client.keepAlive) {
     client.reply.head(200, { ...grant.headers, ...streamHead(call) });
     client.reply.keepAlive(protocol.client.keepAlive, core.keepAliveEvery);
   }
   const attempts: Attempt[] = [];
   let failure: Failed | undefined;
-  for (const target of grant.targets) {
-    const running = startAttempt(core.hooks, planned, grant, target, attempts.length + 1, { first: core.firstEventTimeout(call.stream, target.provider), opening: core.firstEventTimeout(false, target.provider) });
+  for (let next: Next | NoneLeft = firstAttempt(grant.targets[0]); next.target; ) {
+    const running = startAttempt(core, planned, grant, next, attempts.length + 1);
     const { routed, tally } = running;
     attempts.push(routed.attempt);
     let begun: Begun;
     try {
       begun = await heeding(beginReply(core, running, client.reply.memory), routed.attempt.cancellation);
     } catch (thrown) {
-      const error = failureOf(thrown, routed);
-      running.ended(error);
-      failure = { type: 'failed', exchange: routed, error: finalError(attempts, error), charge: chargeFor(howFailed(routed), routed, tally), ...factsOf(routed, attempts) };
-      if (cancellation.cancelled || !fallsBack(error, routed)) break;
+      running.ended(failureOf(thrown, routed));
+      next = await core.retries.after(routed, attempts);
+      // The client may have left in the meantime.
+      const error = finalError(attempts, failureOf(thrown, routed), !next.target && next.isFinal);
+      failure = { type: 'failed', exchange: routed, error, charge: chargeFor(howFailed(routed), routed, tally), ...factsOf(routed, attempts) };
       continue;
     }
     running.begun();

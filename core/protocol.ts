@@ -75,6 +75,8 @@ export interface ClientCall {
   /** Tokens of output the caller allows for each candidate; undefined where none was stated. */
   readonly outputLimit: number | undefined;
   readonly candidates: number;
+  /** How hard the model is asked to think: the name of an effort, or a number of tokens; undefined where that is left to it. */
+  readonly effort?: string | number | undefined;
   /** How a streamed reply is framed: as server-sent events, or as the elements of one JSON array (generate-content without `alt=sse`). */
   readonly framing: 'events' | 'array';
   /** Whether the caller asked for usage inside a stream. */

@@ -73,6 +73,8 @@ export interface ProviderSpec {
   readonly models: URL | { readonly discover: string };
   /** A path below the address where a GET that costs nothing tells whether the key is accepted; not needed where models are discovered. */
   readonly probe?: { readonly path: string; readonly headers?: Readonly<Record<string, string>> };
+  /** Its own timeouts in milliseconds, where its replies begin later than those of most vendors; the operator's go first. */
+  readonly patience?: Provider['patience'];
   /** How the key is shown to the vendor; `Authorization: Bearer` unless said otherwise. */
   readonly credential?: (key: string) => Readonly<Record<string, string>>;
 }
@@ -161,7 +163,7 @@ function providerOf(spec: ProviderSpec, base: string, credential: Readonly<Recor
     endpoints: Object.fromEntries(Object.entries(spec.endpoints).map(([protocol, path]) => [protocol, below(base, path)])),
     choose: spec.choose,
     onAbort: drainLimits(onAbort),
-    patience: timeouts,
+    patience: spec.patience ? { ...spec.patience, ...timeouts } : timeouts,
     sign: (request) => ({ ...request, headers: { ...request.headers, ...credential } }),
   };
 }

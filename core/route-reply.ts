@@ -61,5 +61,5 @@ export async function replyOf(core: Core, route: Route, id: string, answer: () =
 
 /** When to come again, where that is known, beside what the route says of it. */
 function withWait(reply: RouteReply, { details: { retryAfter } }: GatewayError): RouteReply {
-  return retryAfter === undefined ? reply : { ...reply, headers: { 'retry-after': String(retryAfter), ...reply.headers } };
+  return retryAfter === undefined ? reply : { ...reply, headers: { 'retry-after': String(Math.ceil(retryAfter)), ...reply.headers } };
 }

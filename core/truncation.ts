@@ -17,16 +17,19 @@ export interface Shortened {
 /** How much of the conversation's text is left at most, try by try: how many tokens it is nobody has said. */
 const shares = [3 / 4, 1 / 2, 1 / 4] as const;
 
-/** Runs `send` with the whole request, then with less and less of it while its model has no room; three times at most. */
-export async function withinContext<Result>(exchange: Routed, send: (shortened?: Shortened) => Promise<Result>): Promise<Result> {
-  let shortened: Shortened | undefined;
+/**
+ * Runs `send` with the whole request, then with less and less of it while its model has no room; three times at most.
+ * `whole` stands in for the request where something was left out of it before.
+ */
+export async function withinContext<Result>(exchange: Routed, whole: Shortened | undefined, send: (shortened?: Shortened) => Promise<Result>): Promise<Result> {
+  let shortened = whole;
   for (const share of shares) {
     try {
       return await send(shortened);
     } catch (error) {
-      const next = isOverflow(error) ? shortenTo(share, exchange.canonical()) : undefined;
+      const next = isOverflow(error) ? shortenTo(share, whole?.request ?? exchange.canonical()) : undefined;
       if (!next) throw error;
-      shortened = next;
+      shortened = whole ? { ...next, losses: [...whole.losses, ...next.losses] } : next;
     }
   }
   return send(shortened);

@@ -38,6 +38,7 @@ function metricsIn(registry: Registry) {
     cost: counter(registry, 'tollgate_cost_usd_total', 'What calls were charged, in USD.', ['model', 'provider']),
     attempts: counter(registry, 'tollgate_upstream_attempts_total', 'Attempts at a provider: ok, or why there was no whole reply.', ['provider', 'outcome']),
     fallbacks: counter(registry, 'tollgate_fallbacks_total', 'Attempts that failed and were followed by another, by the provider that failed.', ['provider']),
+    retries: counter(registry, 'tollgate_retries_total', 'Calls that were sent to the same target again, by its provider.', ['provider']),
     aborts: counter(
       registry,
       'tollgate_client_aborts_total',
@@ -99,9 +100,10 @@ function countCharge({ tokens, cost }: Metrics, { charge }: Failed | Answered, l
   if (charge.cost > 0n) cost.inc(labels, Number(charge.cost) / nanoPerUsd);
 }
 
-/** Milliseconds in which at least one vendor was working on the call. */
+/** Milliseconds in which a vendor was working on the call, or the call waited for its next attempt. */
 function vendorTime({ attempts }: End): number {
-  return attempts.reduce((sum, { duration }) => sum + (duration ?? 0), 0);
+  const last = attempts.at(-1);
+  return last ? last.startedAt + (last.duration ?? 0) - (attempts[0]?.startedAt ?? 0) : 0;
 }
 
 function countEnd(metrics: Metrics, end: End, host: Host): undefined {
@@ -119,7 +121,10 @@ function countEnd(metrics: Metrics, end: End, host: Host): undefined {
     metrics.refusals.inc({ code: end.error.code });
     if (end.error.code === 'invalid_api_key') metrics.strangers.inc({ protocol });
   }
-  for (const { target } of end.attempts.slice(0, -1)) metrics.fallbacks.inc({ provider: target.provider.name });
+  for (const [index, { target }] of end.attempts.entries()) {
+    const next = end.attempts[index + 1];
+    if (next) (next.isRetry ? metrics.retries : metrics.fallbacks).inc({ provider: target.provider.name });
+  }
   if (end.attempts.length > 0) metrics.overhead.observe({ protocol }, Math.max(0, end.duration - vendorTime(end)) / 1000);
   if (end.type === 'failed' || end.type === 'answered') countCharge(metrics, end, { model, provider });
   if (end.type === 'answered' && end.exchange.call.stream) {

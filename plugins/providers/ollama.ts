@@ -6,4 +6,6 @@ export const ollama = defineProvider({
   env: { key: 'OLLAMA_API_KEY', baseUrl: 'OLLAMA_BASE_URL' },
   endpoints: { 'chat-completions': '/chat/completions' },
   models: { discover: '/models' },
+  // It may load the model first.
+  patience: { firstEvent: 300_000, reply: 600_000 },
 });

@@ -6,4 +6,6 @@ export const vllm = defineProvider({
   env: { key: 'VLLM_API_KEY', baseUrl: 'VLLM_BASE_URL' },
   endpoints: { 'chat-completions': '/chat/completions' },
   models: { discover: '/models' },
+  // It may load the model first.
+  patience: { firstEvent: 300_000, reply: 600_000 },
 });

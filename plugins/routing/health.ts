@@ -1,16 +1,14 @@
 /**
  * Keeps calls away from targets that fail, judged by the calls that pass through: their circuit is open, the vendor
  * asked for a pause, or it refused the key. Where only such targets are left a call is still sent to one of them, once,
- * since a vendor may recover at any time. After a failure, only a limited share of calls is sent on to another target
- * that fails.
+ * since a vendor may recover at any time.
  */
 import { z } from 'zod';
-import { definePlugin, GatewayError, type Attempt, type Target } from '../../core/index.ts';
+import { definePlugin, type Attempt, type GatewayError, type Target } from '../../core/index.ts';
 import { gauge } from '../shared/metric.ts';
 import { PerTarget } from '../shared/routing/per-target.ts';
 import { stages } from '../shared/routing/ranking.ts';
 import { Condition, shut, type Change, type Report } from './health/condition.ts';
-import { RetryBudget } from './health/retry-budget.ts';
 import { verdictOf } from './health/verdict.ts';
 import { hear, passOn } from './health/word.ts';
 
@@ -25,8 +23,6 @@ const options = z.strictObject({
   restWhenBarred: seconds(60),
   /** What happens to a call when all of its targets fail: the first is asked all the same, or the call is refused. */
   whenAllFail: z.enum(['ask', 'refuse']).default('ask'),
-  /** The share of all calls that may be sent again to targets that fail. */
-  retryShare: z.number().min(0).max(1).default(0.2),
 });
 
 /** The longest rest, in seconds, that is believed of a vendor. */
@@ -39,7 +35,6 @@ type PassOn = (target: Named, milliseconds: number, reason: GatewayError) => voi
 /** What this process knows about all targets. */
 class Ward {
   readonly conditions: PerTarget<Condition>;
-  readonly budget: RetryBudget;
   readonly #settings: Settings;
   /** The report of the running attempt of each call, by the call's id: keyed by attempts, it would keep them alive for longer than they last. */
   readonly #reports = new Map<string, Report>();
@@ -51,31 +46,18 @@ class Ward {
     this.#settings = settings;
     this.#passOn = passOn;
     this.conditions = new PerTarget((target) => new Condition(settings.pause, (change) => onChange(target, change)));
-    this.budget = new RetryBudget(settings.retryShare);
   }
 
-  /** Throws where the target must not be asked now. */
-  async admit(id: string, attempt: Attempt): Promise<void> {
+  /** Throws where the target must not be asked now. Before a retry, core has waited as long as the target asked for. */
+  admit(id: string, attempt: Attempt): void {
     const condition = this.conditions.of(attempt.target);
-    if (attempt.number > 1 || this.#settings.whenAllFail === 'refuse') condition.check();
-    if (attempt.number > 1) await this.#admitRetry(attempt, condition);
+    if ((attempt.number > 1 && !attempt.isRetry) || this.#settings.whenAllFail === 'refuse') condition.check();
     const report = condition.enter();
     if (report) this.#reports.set(id, report);
   }
 
-  /** Going on to a target that does well costs nothing. For a target without any calls so far, the first call to it decides: others wait for its news. */
-  async #admitRetry({ signal }: Attempt, condition: Condition): Promise<void> {
-    const news = condition.news();
-    if (news) await Promise.race([news, new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))]);
-    if (condition.doesWell || this.budget.take()) return;
-    throw new GatewayError('upstream_overloaded', 'Too many calls of late had to be sent again; this one was not.', { retryAfter: 1 });
-  }
-
   read(id: string, attempt: Attempt): void {
-    if (attempt.phase === 'start') {
-      if (attempt.number === 1) this.budget.noteFirst();
-      return;
-    }
+    if (attempt.phase === 'start') return;
     const report = this.#reports.get(id);
     this.#reports.delete(id);
     // An attempt that was not let in says nothing about its target, and neither does one that was never sent.
@@ -89,17 +71,14 @@ class Ward {
     const verdict = verdictOf(attempt);
     if (!error || verdict === 'well') {
       report?.(undefined);
-      condition.heard(true);
+      condition.endRest();
     } else if (verdict === 'unknown') {
       report?.(error);
-      condition.heard(undefined);
     } else if (verdict === 'fault') {
       if (report) report(error);
       else condition.fail(error);
-      condition.heard(false);
     } else {
       report?.(undefined);
-      condition.heard(false);
       const { retryAfter } = error.details;
       const told = verdict === 'full' && retryAfter !== undefined ? Math.min(retryAfter, longestRest) * 1000 : undefined;
       const rest = told ?? (verdict === 'full' ? this.#settings.restWhenFull : this.#settings.restWhenBarred);
@@ -144,8 +123,8 @@ export const health = definePlugin({
       const well = targets.filter((target) => conditions.of(target).isWell(now));
       return well.length === 0 || well.length === targets.length ? targets : well;
     });
-    hooks.dispatch.tapPromise({ name: 'health', stage: Number.MIN_SAFE_INTEGER }, async (_, { id, attempt }) => {
-      await ward.admit(id, attempt);
+    hooks.dispatch.tap({ name: 'health', stage: Number.MIN_SAFE_INTEGER }, (_, { id, attempt }) => {
+      ward.admit(id, attempt);
       return undefined;
     });
     hooks.attempt.tap('health', (attempt, { id }) => void ward.read(id, attempt));

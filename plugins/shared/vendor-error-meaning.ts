@@ -13,6 +13,8 @@ export interface Meaning {
   readonly isOurs?: boolean;
   /** The same call may succeed at another target. */
   readonly elsewhere?: boolean;
+  /** The part of the request that the vendor does not accept, where the call may succeed without it. */
+  readonly rejects?: 'reasoning';
 }
 
 /** Codes and types about our own key or account. Google answers 400 to a wrong key, and OpenAI 429 to an account without credit. */
@@ -81,6 +83,14 @@ function isAboutModel({ code = '', type = '', param = 'model' }: VendorError, sa
   return param === 'model' && (modelCodes.has(code) || modelCodes.has(type) || modelWords.test(said));
 }
 
+/** Anthropic and Google only say it in words. */
+const badSeal = /invalid `?(signature|data)`? in `?(redacted_)?thinking`?|(corrupted|invalid) thought[ _]signature|thought[ _]signature is not valid/i;
+
+/** Whether the signature or the encryption of earlier reasoning is not accepted. */
+function isAboutSeal({ code, message }: VendorError): boolean {
+  return code === 'invalid_encrypted_content' || badSeal.test(message ?? '');
+}
+
 const aboutThing: ReadonlyMap<number | undefined, ErrorCode> = new Map([[403, 'forbidden'], [404, 'not_found'], [410, 'not_found']]);
 
 /** What the caller's content did wrong. */
@@ -109,6 +119,7 @@ export function meaningOf(status: number | undefined, error: VendorError): Meani
   if (status === 403 || (status === 400 && error.type === 'FAILED_PRECONDITION')) return refused;
   if ((status === 413 || status === 429) && largerThanQuota.test(said)) return { code: 'body_too_large', elsewhere: true };
   if (status === 404 && nobodyTakes.test(said)) return { code: 'unsupported_parameter' };
+  if (status === 400 && isAboutSeal(error)) return { code: 'invalid_request', rejects: 'reasoning' };
   if (status === 400 || status === 422) return isAboutModel(error, said) ? { code: 'model_not_found' } : { code: contentFault(error, said) };
   // OpenAI could not use a tool server that the caller named.
   if (status === 424 && error.param !== undefined) return { code: 'invalid_request' };

@@ -109,14 +109,14 @@ interface Told {
 
 /** What the caller may know of a vendor's error. */
 function explain(family: ErrorFamily, error: VendorError, status: number | undefined): Told {
-  const { code, isOurs, elsewhere } = meaningOf(status, error);
+  const { code, isOurs, elsewhere, rejects } = meaningOf(status, error);
   // Whether a model is missing or only closed to our account, its vendor often does not know itself.
   if (isOurs || code === 'model_not_found') return { code, message: isOurs ? couldNotTake : ownWords[code], details: {} };
   const said = error.message === undefined ? undefined : redact(error.message);
   const message = said !== undefined && aboutLoad.has(code) ? withoutAdvice(said) : said;
   const body = error.message === undefined ? {} : redactFields(error.fields);
   const vendor = { family, type: error.type, code: wordOf(error.code), status, body };
-  return { code, message, details: { param: error.param, vendor, ...(elsewhere ? { elsewhere } : {}) } };
+  return { code, message, details: { param: error.param, vendor, ...(elsewhere ? { elsewhere } : {}), ...(rejects ? { rejects } : {}) } };
 }
 
 /** Turns a vendor's refusal, its HTTP status and the text of its body, into what the caller may know of it. */

@@ -208,11 +208,15 @@ describe('fallback', () => {
     const stream = what.includes('event') || what.includes('comments');
     const started = await gateway([open(), vendor('first', behaviour)(), vendor('second', stream ? streamed : whole)()]);
     const response = await call(started, { stream });
-    expect([response.status, response.headers.get('x-tollgate-provider'), response.headers.get('x-tollgate-attempts')]).toEqual([200, 'second', '2']);
+    expect([response.status, response.headers.get('x-tollgate-provider'), response.headers.get('x-tollgate-attempts')]).toEqual([200, 'second', '3']);
     await response.text();
     const end = await onlyEnd(started);
     expect(end).toMatchObject({ type: 'answered', charge: { cost: 11_000n } });
-    expect(end.attempts.map(({ target, error }) => [target.provider.name, error?.code])).toEqual([['first', 'upstream_failed'], ['second', undefined]]);
+    expect(end.attempts.map(({ target, error }) => [target.provider.name, error?.code])).toEqual([
+      ['first', 'upstream_failed'],
+      ['first', 'upstream_failed'],
+      ['second', undefined],
+    ]);
   });
 
   it('does not happen where the request itself is wrong', async () => {
@@ -231,11 +235,15 @@ describe('fallback', () => {
     expect(await onlyEnd(started)).toMatchObject({ type: 'answered', outcome: 'cut', charge: { basis: 'estimate', usage: { output: 1 } } });
   });
 
-  it('ends with one error when every target failed: when it may help to come again, not to do so at once, and nothing is owed', async () => {
-    const failing = (seconds: string): Behaviour => async () => ({ status: 500, headers: { 'retry-after': seconds }, body: '' });
-    const started = await gateway([open(), vendor('first', failing('7'))(), vendor('second', failing('9'))()]);
+  it.each([
+    ['are spent, and tells the client not to retry', { 'retry-after-ms': '20' }, ['1', 'false', '5']],
+    ['would take too long, and tells the client when to retry', { 'retry-after': '12' }, ['12', null, '2']],
+  ])('ends with one error when the retries at every target %s', async (_, headers, told) => {
+    const failing: Behaviour = async () => ({ status: 500, headers, body: '' });
+    const started = await gateway([open(), vendor('first', failing)(), vendor('second', failing)()]);
     const response = await call(started);
-    expect([response.status, response.headers.get('retry-after'), response.headers.get('x-should-retry'), response.headers.get('x-tollgate-attempts')]).toEqual([503, '7', 'false', '2']);
+    const heads = ['retry-after', 'x-should-retry', 'x-tollgate-attempts'].map((name) => response.headers.get(name));
+    expect([response.status, heads]).toEqual([503, told]);
     expect(await onlyEnd(started)).toMatchObject({ type: 'failed', charge: { cost: 0n, basis: 'none' } });
   });
 
@@ -416,6 +424,6 @@ describe('silence', () => {
     const text = await response.text();
     expect(response.status).toBe(200);
     expect(text).toMatch(/^(: plain\n\n){2,}data: {"plain_error":"upstream_overloaded"}\n\n$/);
-    expect((await onlyEnd(started)).attempts).toHaveLength(2);
+    expect((await onlyEnd(started)).attempts).toHaveLength(5);
   });
 });

@@ -175,7 +175,8 @@ describe.each(names)('%s, left after output', (name) => {
 
 describe('a key', () => {
   it('is free again where nothing was charged', async () => {
-    house.vendor.script(upstream, { reply: { status: 500, body: { error: { message: 'broken' } } } }, {});
+    const broken = { reply: { status: 500, body: { error: { message: 'broken' } } } };
+    house.vendor.script(upstream, broken, broken, broken, {});
     expect((await send(chat(false))).status).toBeGreaterThanOrEqual(500);
     expect(await used()).toBe(0);
     expect((await send(chat(false, 'Another body'))).status).toBe(200);

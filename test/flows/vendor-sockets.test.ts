@@ -51,18 +51,18 @@ describe('what a vendor says before the head of its reply', () => {
 });
 
 describe('a connection that closes without a reply', () => {
-  it('the first time it is used has nothing asked twice', async () => {
+  it('the first time it is used is followed by attempts of their own', async () => {
     const { vendor, gateway } = await open((response) => void response.socket?.destroy());
     expect((await call(gateway)).status).toBe(502);
-    expect(vendor.bodies).toHaveLength(1);
+    expect([vendor.bodies.length, (await gateway.ended(1))[0]?.attempts.length]).toEqual([3, 3]);
   });
 
-  it('when the vendor has been at work for long has nothing asked twice', async () => {
+  it('when the vendor has been at work for long is followed by attempts of their own', async () => {
     const { vendor, gateway } = await open(well);
     expect((await call(gateway)).status).toBe(200);
     vendor.conduct((response) => void setTimeout(() => response.socket?.destroy(), 1200));
     expect((await call(gateway)).status).toBe(502);
-    expect(vendor.bodies).toHaveLength(2);
+    expect([vendor.bodies.length, (await gateway.ended(2))[1]?.attempts.length]).toEqual([4, 3]);
   });
 });
 

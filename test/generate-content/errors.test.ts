@@ -87,7 +87,7 @@ describe("Google's refusal of the gateway", () => {
   it('for its rate says when to come again, and not whose project it is', () => {
     const retry = { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '34.4s' };
     const error = decodeError(429, google(429, 'RESOURCE_EXHAUSTED', 'Quota of projects/secret exceeded.', [retry]));
-    expect(error).toMatchObject({ code: 'rate_limited', details: { retryAfter: 35 } });
+    expect(error).toMatchObject({ code: 'rate_limited', details: { retryAfter: 34.4 } });
     expect(error.message).not.toContain('secret');
   });
 

@@ -30,11 +30,12 @@ describe('the call log', () => {
     });
   });
 
-  it('tells why a call failed, with each provider that was tried', async () => {
+  it('tells why a call failed, with each attempt', async () => {
+    const attempt = { provider: 'openai', code: 'upstream_failed' };
     house.vendor.script('gpt-4o-mini', { reply: { status: 500, body: '{}' } });
     await house.post({ model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: secret }] });
     house.vendor.unscript();
-    expect((await lines(2))[1]).toMatchObject({ outcome: 'failed', status: 502, code: 'upstream_failed', failed: [{ provider: 'openai', code: 'upstream_failed' }], cost: '0' });
+    expect((await lines(2))[1]).toMatchObject({ outcome: 'failed', status: 502, code: 'upstream_failed', failed: [attempt, attempt, attempt], cost: '0' });
   });
 
   it('tells of strangers at the level debug alone', async () => {

@@ -60,6 +60,7 @@ let houses: Record<'two' | 'one' | 'limited', TestGateway>;
 async function house(names: readonly string[], plugins: readonly ReturnType<typeof rateLimits>[] = []): Promise<TestGateway> {
   const stations = names.map((name) => station({ name, endpoints: { 'chat-completions': `${vendor.origin}/v1/chat/completions` } }));
   return startGateway({
+    retries: { share: 0.2 },
     plugins: [bearer(), apiKeyHeader(), googleApiKey(), chatCompletions(), responses(), messages(), generateContent(), ...stations, health(), balance({ firstCredit: '0' }), ...plugins],
   });
 }
@@ -145,7 +146,7 @@ interface Failure {
   readonly at: 'two' | 'one' | 'limited';
   readonly as?: Account;
   readonly vendor?: () => Conduct;
-  /** POSTs at the gateway for one action, and of each at the vendor. */
+  /** POSTs at the gateway for one action, and at most how many of each at the vendors. */
   readonly posts: Often;
   readonly reached: number;
   /** Whose user has the reply in the end. */
@@ -162,10 +163,11 @@ const failures: Readonly<Record<string, Failure>> = {
   'a bad key': { at: 'two', as: 'nobody', posts: { all: 1, Codex: 6 }, reached: 0 },
   'an empty account': { at: 'two', as: 'poor', posts: { all: 1 }, reached: 0 },
   'a key that has made its calls': { at: 'limited', vendor: () => slow, posts: { all: 2, '@google/genai': 1 }, reached: 0, answered: patient },
-  'a vendor that has had enough': { at: 'one', vendor: full, posts: { all: 2, '@google/genai': 1 }, reached: 1, answered: patient },
+  // The gateway waits as long as the vendor asks, and sends the call again.
+  'a vendor that has had enough': { at: 'one', vendor: full, posts: { all: 1 }, reached: 2, answered: clients },
   // Neither Codex nor Gemini CLI knows of the header; Codex stops after its first five at what the body says.
-  'vendors that are all down': { at: 'two', vendor: () => down, posts: { all: 1, Codex: 5, 'Gemini CLI': 4 }, reached: 2 },
-  'a vendor that is down, and no other': { at: 'one', vendor: () => down, posts: { all: 1, Codex: 5, 'Gemini CLI': 4 }, reached: 1 },
+  'vendors that are all down': { at: 'two', vendor: () => down, posts: { all: 1, Codex: 5, 'Gemini CLI': 4 }, reached: 5 },
+  'a vendor that is down, and no other': { at: 'one', vendor: () => down, posts: { all: 1, Codex: 5, 'Gemini CLI': 4 }, reached: 3 },
   'a stream that breaks off': { at: 'one', vendor: () => cut, stream: true, posts: { all: 1, Codex: 6, 'Claude Code': 2, 'Gemini CLI': 4 }, reached: 1, answered: ['Claude Code'] },
 };
 

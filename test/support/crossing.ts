@@ -39,7 +39,7 @@ function exchangeOf(client: Side, vendor: Side, body: Buffer, stream: boolean): 
   const canonical = call.decode();
   return {
     ...head, bytes, text, call, protocol,
-    attempt: { target, signal: head.signal, cancellation: head.cancellation, number: 1, startedAt: 0, phase: 'start', tally: new Tally(), sent: false, status: undefined, losses: [], firstEventAfter: undefined, duration: undefined, error: undefined },
+    attempt: { target, signal: head.signal, cancellation: head.cancellation, number: 1, isRetry: false, withoutReasoning: false, startedAt: 0, phase: 'start', tally: new Tally(), sent: false, status: undefined, losses: [], firstEventAfter: undefined, duration: undefined, error: undefined },
     principal: { kind: 'user', account: 'account', key: 'key' },
     canonical: () => canonical,
     record: () => undefined,

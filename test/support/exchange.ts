@@ -44,6 +44,8 @@ export function routed(target: Target, { family = 'plain', stream = false, waite
   const attempt: Attempt = {
     target, signal, cancellation, firstEventAfter, error,
     number: 1,
+    isRetry: false,
+    withoutReasoning: false,
     startedAt: head.startedAt + waited,
     phase: 'start',
     tally: new Tally(),

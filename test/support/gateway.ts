@@ -25,6 +25,9 @@ export interface TestGateway {
   close(): Promise<void>;
 }
 
+/** No test waits long for a retry, and none depends on how many retries the tests before it made. */
+const retries: ConfigInput['retries'] = { base: 0.01, share: 10 };
+
 /** Starts a gateway with these settings; `plugins` come before the watcher that fills `ends`. */
 export async function startGateway(input: ConfigInput): Promise<TestGateway> {
   const dataFolder = input.dataFolder ?? mkdtempSync(join(tmpdir(), 'tollgate-'));
@@ -42,7 +45,7 @@ export async function startGateway(input: ConfigInput): Promise<TestGateway> {
     },
   });
   const logger = pino({ level: 'debug', errorKey: 'error' }, { write: (line: string) => void log.push(line) });
-  const config = checkConfig({ ...input, dataFolder, server: { port: 0, ...input.server }, plugins: [...input.plugins, watcher()] }, 'test');
+  const config = checkConfig({ ...input, dataFolder, retries: { ...retries, ...input.retries }, server: { port: 0, ...input.server }, plugins: [...input.plugins, watcher()] }, 'test');
   const gateway = createGateway(config, logger);
   await gateway.open().catch(async (error: unknown) => {
     await gateway.close();

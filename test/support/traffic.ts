@@ -3,9 +3,12 @@
  * each run has the same calls. It does a small part of what the pipeline does with targets and attempts.
  */
 import { vi } from 'vitest';
+import type { z } from 'zod';
 import { Cancellation } from '../../core/cancellation.ts';
-import { fallsBack, finalError } from '../../core/failure.ts';
+import { finalError } from '../../core/failure.ts';
 import { checkModel, GatewayError, isGatewayError, type Attempt, type ModelFacts, type Plugin, type Preferences, type Provider, type Routed, type Target, type Workers } from '../../core/index.ts';
+import { firstAttempt, Retries, type Next, type NoneLeft } from '../../core/retries/next-attempt.ts';
+import { retriesSchema } from '../../core/retries/policy.ts';
 import { routed } from './exchange.ts';
 import { hostWith, type TestHost } from './host.ts';
 import { plainProtocol } from './plain-protocol.ts';
@@ -56,15 +59,23 @@ function exchangeOf(target: Target, { stream = true, preferences = {}, text, hea
   return { ...exchange, call, headers, text: text ?? exchange.text };
 }
 
+export interface Surroundings {
+  /** Those it has beside it. */
+  readonly workers?: Workers | undefined;
+  readonly retries?: z.input<typeof retriesSchema>;
+}
+
 export class Traffic {
   readonly host: TestHost;
   /** How often each vendor was asked. */
   readonly asked = new Map<string, number>();
   readonly #vendor: Vendor;
+  readonly #retries: Retries;
   #calls = 0;
 
-  /** Call `vi.useFakeTimers()` first; `workers` are those it has beside it. */
-  constructor(plugins: readonly Plugin[], vendor: Vendor, workers?: Workers) {
+  /** Call `vi.useFakeTimers()` first. */
+  constructor(plugins: readonly Plugin[], vendor: Vendor, { workers, retries = {} }: Surroundings = {}) {
+    this.#retries = new Retries(retriesSchema.parse(retries));
     this.host = hostWith(plugins, undefined, workers);
     this.#vendor = vendor;
   }
@@ -93,15 +104,16 @@ export class Traffic {
     const attempts: Attempt[] = [];
     const leaving = new Cancellation();
     if (call.leavesAfter !== undefined) setTimeout(() => leaving.cancel(), call.leavesAfter);
-    for (const target of order) {
-      const exchange = exchangeOf(target, call, leaving);
-      const attempt: Attempt = { ...exchange.attempt, number: attempts.length + 1, startedAt: performance.now() };
+    for (let next: Next | NoneLeft = firstAttempt(order[0]); next.target; ) {
+      const { target, isRetry, withoutReasoning } = next;
+      const exchange: Routed = { ...exchangeOf(target, call, leaving), startedAt: began, grant: { targets: order } };
+      const attempt: Attempt = { ...exchange.attempt, isRetry, withoutReasoning, number: attempts.length + 1, startedAt: performance.now() };
       attempts.push(attempt);
       const error = await this.#attempt({ ...exchange, id, attempt });
+      if (error) next = await this.#retries.after({ ...exchange, attempt }, attempts);
       const sum = { took: performance.now() - began, attempts: attempts.length, sent: attempts.filter(({ sent }) => sent).length };
       if (!error) return { provider: target.provider.name, credential: target.provider.credential, error: undefined, ...sum };
-      const isLast = attempts.length === order.length || !fallsBack(error, { ...exchange, attempt });
-      if (isLast) return { provider: undefined, credential: undefined, error: finalError(attempts, error), ...sum };
+      if (!next.target) return { provider: undefined, credential: undefined, error: finalError(attempts, error, next.isFinal), ...sum };
     }
     throw new Error('no target was left');
   }
@@ -109,7 +121,13 @@ export class Traffic {
   /** The answer is why it failed. A reply that goes on ends later, by itself. */
   async #attempt(exchange: Routed): Promise<GatewayError | undefined> {
     const { attempt } = exchange;
-    const { attempt: hook, dispatch } = this.host.calls;
+    const { dispatch } = this.host.calls;
+    const hook = {
+      call: (...args: [Attempt, Routed]) => {
+        this.#retries.note(args[0]);
+        this.host.calls.attempt.call(...args);
+      },
+    };
     const end = (error?: GatewayError): GatewayError | undefined => {
       Object.assign(attempt, { phase: 'end', error, duration: performance.now() - attempt.startedAt });
       hook.call(attempt, exchange);
@@ -159,7 +177,7 @@ export async function pairOfWorkers(plugins: () => readonly Plugin[], vendor: Ve
       return () => void heard[own]?.delete(topic);
     },
   });
-  const workers: [Traffic, Traffic] = [new Traffic(plugins(), vendor, line(0)), new Traffic(plugins(), vendor, line(1))];
+  const workers: [Traffic, Traffic] = [new Traffic(plugins(), vendor, { workers: line(0) }), new Traffic(plugins(), vendor, { workers: line(1) })];
   for (const each of workers) {
     for (const { provider, model } of targets) each.host.catalog.offer(provider, [model]);
     await each.open();

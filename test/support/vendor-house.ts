@@ -35,10 +35,11 @@ export function wireOf({ received: { path } }: JournalEntry): Wire {
 }
 
 /** `plugins`: beside the usual ones. */
-export async function openVendorHouse(plugins: ConfigInput['plugins'] = []): Promise<VendorHouse> {
+export async function openVendorHouse(plugins: ConfigInput['plugins'] = [], settings: Partial<ConfigInput> = {}): Promise<VendorHouse> {
   const vendors = await startVendors();
   const at = ({ key, url }: { readonly key: string; readonly url: string }): { apiKey: string; baseUrl: string } => ({ apiKey: key, baseUrl: url });
   const gateway = await startGateway({
+    ...settings,
     plugins: [
       bearer(), apiKeyHeader(), googleApiKey(),
       chatCompletions(), responses(), messages(), generateContent(),

@@ -30,6 +30,7 @@ export class ChatCall implements ClientCall {
   readonly stream: boolean;
   readonly outputLimit: number | undefined;
   readonly candidates: number;
+  readonly effort: string | number | undefined;
   readonly usageWanted: boolean;
   readonly size: InputSize;
   readonly fees: readonly Fee[];
@@ -58,6 +59,7 @@ export class ChatCall implements ClientCall {
     this.limits = { max_tokens: wire.max_tokens ?? undefined, max_completion_tokens: wire.max_completion_tokens ?? undefined };
     this.outputLimit = leastLimit(wire);
     this.candidates = wire.n ?? 1;
+    this.effort = wire.reasoning_effort ?? wire.reasoning?.effort ?? wire.reasoning?.max_tokens ?? undefined;
     this.soundFormat = wire.audio?.format;
     this.usageWanted = wire.stream_options?.include_usage ?? false;
     this.modes = [...askedModes({ service_tier: wire.service_tier }), ...(wire.tools ?? []).flatMap(toolModes), ...pluginModes(wire), ...liveSearch(wire)];

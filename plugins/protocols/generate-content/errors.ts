@@ -43,7 +43,7 @@ const rpc = 'type.googleapis.com/google.rpc.';
 function detailsOf({ code, message, details: { param, retryAfter } }: GatewayError): Fields[] {
   const info = { '@type': `${rpc}ErrorInfo`, reason: code === 'invalid_api_key' ? 'API_KEY_INVALID' : code.toUpperCase(), domain: 'tollgate' };
   const field = { '@type': `${rpc}BadRequest`, fieldViolations: [{ field: param, description: message }] };
-  const retry = { '@type': `${rpc}RetryInfo`, retryDelay: `${retryAfter}s` };
+  const retry = { '@type': `${rpc}RetryInfo`, retryDelay: `${Math.ceil(retryAfter ?? 0)}s` };
   return [info, ...(param === undefined ? [] : [field]), ...(retryAfter === undefined ? [] : [retry])];
 }
 
@@ -80,10 +80,9 @@ function detail(error: Fields, type: string): Fields {
   return isObject(found) ? found : {};
 }
 
-/** `"34.4s"` → 35. */
+/** `"34.4s"` → 34.4. */
 function secondsOf(delay: unknown): number | undefined {
-  const seconds = typeof delay === 'string' && /^\d+(\.\d+)?s$/.test(delay) ? Number(delay.slice(0, -1)) : undefined;
-  return seconds === undefined ? undefined : Math.ceil(seconds);
+  return typeof delay === 'string' && /^\d+(\.\d+)?s$/.test(delay) ? Number(delay.slice(0, -1)) : undefined;
 }
 
 function fieldOf(error: Fields): string | undefined {

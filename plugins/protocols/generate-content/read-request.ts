@@ -20,6 +20,7 @@ export class GenerateCall implements ClientCall {
   readonly stream: boolean;
   readonly outputLimit: number | undefined;
   readonly candidates: number;
+  readonly effort: string | number | undefined;
   readonly framing: 'events' | 'array';
   /** Every chunk of this wire tells its usage. */
   readonly usageWanted = true;
@@ -47,6 +48,7 @@ export class GenerateCall implements ClientCall {
     this.framing = match.framing ?? 'events';
     this.outputLimit = config?.maxOutputTokens ?? undefined;
     this.candidates = config?.candidateCount ?? 1;
+    this.effort = effortOf(wire);
     this.preferences = preferencesOf(wire.provider);
     this.providerPaths = wire.provider === undefined ? [] : modelPath?.length === 2 ? [['provider'], ['generateContentRequest', 'provider']] : [['provider']];
     this.size = sizeOf(wire, text);
@@ -70,6 +72,12 @@ export class GenerateCall implements ClientCall {
     this.#request ??= decodeRequest(this.#wire, { model: this.model, stream: this.stream, text: this.#text, words });
     return this.#request;
   }
+}
+
+/** A budget of -1 leaves it to the model. */
+function effortOf({ generationConfig }: WireRequest): string | number | undefined {
+  const { thinkingLevel, thinkingBudget } = generationConfig?.thinkingConfig ?? {};
+  return thinkingLevel?.toLowerCase() ?? (thinkingBudget === -1 ? undefined : (thinkingBudget ?? undefined));
 }
 
 /** Searches have no limit, however many tools ask for them: the first says where. */

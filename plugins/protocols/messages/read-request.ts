@@ -23,6 +23,7 @@ export class MessagesCall implements ClientCall {
   readonly fees: readonly Fee[];
   readonly carriesState: boolean;
   readonly candidates = 1;
+  readonly effort: string | number | undefined;
   /** This wire always tells the usage. */
   readonly usageWanted = true;
   readonly framing = 'events';
@@ -43,6 +44,7 @@ export class MessagesCall implements ClientCall {
     this.stream = !isCount && (wire.stream ?? false);
     this.outputLimit = isCount ? undefined : (wire.max_tokens ?? undefined);
     this.budget = budgetOf(wire);
+    this.effort = wire.thinking?.type === 'disabled' ? 'none' : (wire.output_config?.effort ?? this.budget);
     this.preferences = preferencesOf(wire.provider);
     this.namesProvider = wire.provider !== undefined;
     this.size = sizeOf(wire, text);

@@ -35,6 +35,7 @@ export class ResponsesCall implements ClientCall {
   readonly stream: boolean;
   readonly outputLimit: number | undefined;
   readonly candidates = 1;
+  readonly effort: string | undefined;
   readonly usageWanted = true;
   readonly framing = 'events';
   readonly size: InputSize;
@@ -53,6 +54,7 @@ export class ResponsesCall implements ClientCall {
     this.model = wire.model;
     this.stream = wire.stream ?? false;
     this.outputLimit = wire.max_output_tokens ?? undefined;
+    this.effort = wire.reasoning?.effort ?? undefined;
     this.size = sizeOf(read, text);
     this.modes = [...askedModes({ service_tier: wire.service_tier }), ...(read.tools ?? []).flatMap(modesOf)];
     this.fees = feesOf(read);

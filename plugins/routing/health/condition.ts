@@ -14,10 +14,6 @@ export type Change = 'opens' | 'stays open' | 'closes';
 /** The circuit opens when more than two in five of the last calls failed, and there were at least five. */
 const tolerated = { threshold: 0.4, size: 20, minimumNumberOfCalls: 5 };
 
-/** The weight of the last call in the average, and the share of calls that have to go well. */
-const newest = 0.2;
-const reliable = 0.9;
-
 export class Condition {
   readonly #circuit: CircuitBreakerPolicy;
   readonly #count = new CountBreaker(tolerated);
@@ -29,10 +25,6 @@ export class Condition {
   /** When the next call may be routed here as a test, although other targets could be asked. */
   #nextLook = 0;
   #rest: { readonly until: number; readonly reason: GatewayError } | undefined;
-  /** Resolves with the first news of a target that had no calls so far. */
-  #news: PromiseWithResolvers<void> | undefined;
-  /** The share of its last calls that went well, in which later calls count more; undefined before the first call. */
-  #share: number | undefined;
 
   /** The report of a call that found the circuit closed. Success is counted here directly, since the policy would make half a dozen promises for it. */
   readonly #tell: Report = (failure) => {
@@ -75,22 +67,9 @@ export class Condition {
     this.#rest = { until: Date.now() + milliseconds, reason };
   }
 
-  /** Resolves with the first news of a target whose first call still runs; undefined where the target is known, or was never asked. */
-  news(): Promise<void> | undefined {
-    return this.#share === undefined ? this.#news?.promise : undefined;
-  }
-
-  /** Whether hardly any of its last calls failed. */
-  get doesWell(): boolean {
-    return this.#share !== undefined && this.#share >= reliable;
-  }
-
-  /** Records how a call went. `undefined` means that its client left first, so that another call has to find out. */
-  heard(well: boolean | undefined): void {
-    if (well !== undefined) this.#share = this.#share === undefined ? Number(well) : this.#share * (1 - newest) + Number(well) * newest;
-    if (well) this.#rest = undefined;
-    this.#news?.resolve();
-    this.#news = undefined;
+  /** It answered a call, whatever it asked for before. */
+  endRest(): void {
+    this.#rest = undefined;
   }
 
   /** Throws where the target rests, or its circuit is open. */
@@ -105,7 +84,6 @@ export class Condition {
    * circuit is open, and another call is testing it.
    */
   enter(): Report | undefined {
-    if (this.#share === undefined) this.#news ??= Promise.withResolvers();
     if (this.#isClosed) return this.#tell;
     if (!this.#takesCalls(Date.now())) return undefined;
     let report: Report | undefined;

@@ -1,6 +1,6 @@
 /**
- * How often calls may be sent again to targets that fail: up to a share of all calls. Without a limit every client would
- * ask a vendor that is down twice.
+ * How often calls may be sent again to targets that fail: up to a share of all calls. Without a limit, every client of a
+ * vendor that is down would send it several requests for one.
  */
 const window = 10_000;
 
@@ -12,7 +12,7 @@ export class RetryBudget {
   #firsts = 0;
   #again = 0;
 
-  constructor(share: number, least = 10) {
+  constructor(share: number, least = share > 0 ? 10 : 0) {
     this.#share = share;
     this.#least = least;
   }
@@ -22,16 +22,19 @@ export class RetryBudget {
     this.#firsts += 1;
   }
 
-  /** Whether a call may be sent again; if so, it is counted. */
-  take(): boolean {
+  get hasRoom(): boolean {
     this.#turn();
-    if (this.#again >= Math.max(this.#least, Math.floor(this.#firsts * this.#share))) return false;
+    return this.#again < Math.max(this.#least, Math.floor(this.#firsts * this.#share));
+  }
+
+  /** Counts a call that is sent again. */
+  spend(): void {
+    this.#turn();
     this.#again += 1;
-    return true;
   }
 
   #turn(): void {
-    const now = Date.now();
+    const now = performance.now();
     if (now - this.#since < window) return;
     this.#since = now;
     this.#firsts = 0;

@@ -1,0 +1,203 @@
+/** What follows a failed attempt: for single histories, and for any history at all. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { GatewayError, type Attempt, type ErrorCode, type ErrorDetails } from '../../core/index.ts';
+import { failureKind } from '../../core/failure.ts';
+import { decide, retriesSchema, type History, type RetrySettings, type Step } from '../../core/retries/policy.ts';
+import { routed } from '../support/exchange.ts';
+import { targetAt } from '../support/traffic.ts';
+
+const settings = retriesSchema.parse({});
+
+type Target = Attempt['target'];
+
+interface Failure {
+  readonly code: ErrorCode;
+  readonly status?: number;
+  readonly unsent?: boolean;
+  readonly details?: ErrorDetails;
+}
+
+const failures = {
+  transient: { code: 'upstream_failed', status: 500 },
+  limit: { code: 'rate_limited', status: 429 },
+  silence: { code: 'timeout' },
+  target: { code: 'upstream_failed', status: 401 },
+  request: { code: 'invalid_request', status: 400 },
+  seal: { code: 'invalid_request', status: 400, details: { rejects: 'reasoning' } },
+} as const satisfies Record<string, Failure>;
+
+function failed(target: Target, { code, status, unsent = false, details = {} }: Failure, facts: Partial<Attempt> = {}): Attempt {
+  const error = new GatewayError(code, 'It failed.', details);
+  return { ...routed(target).attempt, target, error, status, sent: !unsent, ...facts };
+}
+
+const told = (failure: Failure, seconds: number): Failure => ({ ...failure, details: { retryAfter: seconds } });
+
+function after(attempts: readonly Attempt[], targets: readonly Target[], facts: Partial<History> = {}, options: Partial<RetrySettings> = {}): Step {
+  return decide({ targets, attempts, elapsed: 0, hasBudget: true, random: 0, ...facts }, { ...settings, ...options });
+}
+
+const first = targetAt('first');
+const second = targetAt('second');
+const keys = [targetAt('first', {}, 1), targetAt('first', {}, 2)] as const;
+const painter = targetAt('painter', { output: ['text', 'image'] });
+
+describe('a failure that may be over in a moment', () => {
+  const { transient } = failures;
+  const times = (count: number, target = first): Attempt[] => Array.from({ length: count }, () => failed(target, transient));
+
+  it.each<[string, Failure]>([
+    ['500', transient], ['502', { ...transient, status: 502 }], ['503', { code: 'upstream_overloaded', status: 503 }],
+    ['529', { code: 'upstream_overloaded', status: 529 }], ['408', { code: 'timeout', status: 408 }], ['409', { code: 'conflict', status: 409 }],
+    ['a broken connection', { code: 'upstream_failed' }], ['an unreadable reply', { ...transient, status: 200 }],
+  ])('(%s) is followed by the same target', (_, failure) => {
+    expect(after([failed(first, failure)], [first])).toEqual({ type: 'retry', wait: 500, withoutReasoning: false });
+  });
+
+  it('waits twice as long each time, and up to half of that less', () => {
+    expect(after(times(2), [first])).toMatchObject({ wait: 1000 });
+    expect(after(times(2), [first], { random: 1 })).toMatchObject({ wait: 500 });
+    expect(after(times(9), [first], {}, { attempts: 10 })).toMatchObject({ wait: settings.longestWait });
+  });
+
+  it('ends after three attempts, and the client need not try again', () => {
+    expect(after(times(3), [first])).toEqual({ type: 'stop', isFinal: true });
+  });
+
+  it('is followed by another provider after two attempts', () => {
+    expect(after(times(1), [first, second])).toMatchObject({ type: 'retry' });
+    expect(after(times(2), [first, second])).toEqual({ type: 'next', targets: [second] });
+    expect(after([...times(2), ...times(2, second)], [first, second])).toMatchObject({ type: 'retry' });
+  });
+
+  it('is not followed by another key of the same provider', () => {
+    expect(after(times(2, keys[0]), keys)).toMatchObject({ type: 'retry' });
+    expect(after(times(3, keys[0]), keys)).toMatchObject({ type: 'stop' });
+  });
+
+  it('waits as long as the vendor asks, but not where another provider is left', () => {
+    expect(after([failed(first, told(transient, 7))], [first])).toMatchObject({ type: 'retry', wait: 7000 });
+    expect(after([failed(first, told(transient, 7))], [first, second])).toMatchObject({ type: 'next' });
+    expect(after([failed(first, told(transient, 0.2))], [first, second])).toMatchObject({ type: 'retry', wait: 200 });
+  });
+
+  it('ends where the vendor asks for more than the longest wait, and the client may try again', () => {
+    expect(after([failed(first, told(transient, 11))], [first])).toEqual({ type: 'stop', isFinal: false });
+  });
+
+  it('ends at the deadline, and where retries are off: the client may try again', () => {
+    expect(after(times(1), [first], { elapsed: settings.deadline })).toEqual({ type: 'stop', isFinal: false });
+    expect(after(times(1), [first], {}, { attempts: 1 })).toEqual({ type: 'stop', isFinal: false });
+  });
+
+  it('is not followed by a retry while the budget is spent', () => {
+    expect(after(times(1), [first], { hasBudget: false })).toEqual({ type: 'stop', isFinal: true });
+    expect(after(times(1), [first, second], { hasBudget: false })).toMatchObject({ type: 'next' });
+  });
+});
+
+describe('other failures', () => {
+  it('a key at its limit is followed by another key, and waits where there is none', () => {
+    expect(after([failed(keys[0], told(failures.limit, 1))], [...keys, second])).toEqual({ type: 'next', targets: [keys[1], second] });
+    expect(after([failed(first, told(failures.limit, 2))], [first])).toMatchObject({ type: 'retry', wait: 2000 });
+    expect(after([failed(first, told(failures.limit, 30))], [first])).toEqual({ type: 'stop', isFinal: false });
+  });
+
+  it('a silent route is not asked by another key', () => {
+    expect(after([failed(keys[0], failures.silence)], [...keys, second])).toEqual({ type: 'next', targets: [second] });
+    expect(after([failed(keys[0], failures.silence)], keys)).toEqual({ type: 'stop', isFinal: true });
+  });
+
+  it('a refused key is followed by another key, never by the same', () => {
+    expect(after([failed(keys[0], failures.target)], keys)).toEqual({ type: 'next', targets: [keys[1]] });
+    expect(after([failed(first, failures.target)], [first])).toEqual({ type: 'stop', isFinal: true });
+  });
+
+  it('a target that a plugin keeps calls from is not waited for', () => {
+    const kept = { code: 'upstream_overloaded', unsent: true, details: { retryAfter: 5 } } as const;
+    expect(after([failed(first, kept)], [first])).toMatchObject({ type: 'stop' });
+  });
+
+  it('a wrong request ends the call', () => {
+    expect(after([failed(first, failures.request)], [first, second])).toEqual({ type: 'stop', isFinal: false });
+  });
+
+  it('reasoning that is not accepted is left out once', () => {
+    expect(after([failed(first, failures.seal)], [first])).toEqual({ type: 'retry', wait: 0, withoutReasoning: true });
+    expect(after([failed(first, failures.seal), failed(first, failures.seal, { withoutReasoning: true })], [first])).toEqual({ type: 'stop', isFinal: false });
+    const later = [failed(first, failures.seal), failed(first, failures.transient, { withoutReasoning: true })];
+    expect(after(later, [first])).toMatchObject({ type: 'retry', withoutReasoning: true });
+  });
+
+  it.each<[string, Failure, boolean]>([
+    ['a reset', { code: 'upstream_failed' }, true],
+    ['silence', failures.silence, true],
+    ['a cut reply', { code: 'upstream_failed', status: 200 }, true],
+    ["a proxy's status", { code: 'upstream_failed', status: 502 }, true],
+    ['no connection', { code: 'upstream_failed', unsent: true }, false],
+    ['a refusal', { code: 'upstream_overloaded', status: 503 }, false],
+  ])('a picture that may have been made is not asked for again (%s)', (_, failure, mayBeMade) => {
+    expect(after([failed(painter, failure)], [painter, second]).type).toBe(mayBeMade ? 'stop' : 'retry');
+  });
+});
+
+/** Failures of a whole call, as an endless supply: each attempt meets the next. */
+const anyFailure = fc.record({
+  failure: fc.constantFrom<Failure>(...Object.values(failures)),
+  retryAfter: fc.option(fc.double({ min: 0, max: 100, noNaN: true }), { nil: undefined }),
+  took: fc.integer({ min: 0, max: 20_000 }),
+  hasBudget: fc.boolean(),
+  random: fc.double({ min: 0, max: 1, noNaN: true }),
+});
+const anyTarget = fc.record({ name: fc.constantFrom('a', 'b', 'c'), key: fc.constantFrom(1, 2), paints: fc.boolean() });
+const anySettings = fc.record({ attempts: fc.integer({ min: 1, max: 5 }), base: fc.integer({ min: 0, max: 2000 }), longestWait: fc.integer({ min: 0, max: 20_000 }), deadline: fc.integer({ min: 0, max: 60_000 }) });
+
+const route = ({ provider, model }: Target): string => `${provider.name} ${model.id}`;
+
+describe('any call', () => {
+  it('ends, keeps its limits, and never asks again what must not be asked again', () => {
+    const targetsOf = fc.uniqueArray(anyTarget, { minLength: 1, maxLength: 6, selector: ({ name, key }) => `${name} ${key}` });
+    fc.assert(
+      fc.property(targetsOf, fc.infiniteStream(anyFailure), anySettings, (wanted, supply, options) => {
+        const targets = wanted.map(({ name, key, paints }) => targetAt(name, paints ? { output: ['image'] } : {}, key));
+        const attempts: Attempt[] = [];
+        let elapsed = 0;
+        let target = targets[0];
+        let withoutReasoning = false;
+        while (target) {
+          const { value } = supply.next();
+          if (!value) throw new Error('the supply is endless');
+          const { retryAfter, failure, took, hasBudget, random } = value;
+          elapsed += took;
+          const details = 'details' in failure ? failure.details : {};
+          const latest = failed(target, { ...failure, details: { ...details, retryAfter } }, { withoutReasoning });
+          attempts.push(latest);
+          const kind = latest.error && failureKind(latest.error, latest);
+          const step = after(attempts, targets, { elapsed, hasBudget, random }, options);
+          const last = target;
+          target = undefined;
+          if (step.type === 'retry') {
+            expect(kind === 'transient' || kind === 'limit' || (kind === 'seal' && !withoutReasoning)).toBe(true);
+            expect(step.wait).toBeLessThanOrEqual(options.longestWait + options.base / 2);
+            if (kind !== 'seal') expect(hasBudget && elapsed + step.wait <= options.deadline).toBe(true);
+            elapsed += step.wait;
+            ({ withoutReasoning } = step);
+            target = last;
+          } else if (step.type === 'next') {
+            expect(['transient', 'limit', 'silence', 'target']).toContain(kind);
+            const silent = new Set(attempts.filter(({ error }) => error?.code === 'timeout').map((attempt) => route(attempt.target)));
+            for (const left of step.targets) {
+              expect(attempts.some((attempt) => attempt.target === left)).toBe(false);
+              expect(silent.has(route(left))).toBe(false);
+            }
+            withoutReasoning = false;
+            [target] = step.targets;
+          }
+        }
+        expect(attempts.length).toBeLessThanOrEqual(targets.length * (options.attempts + 1));
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

@@ -1,0 +1,98 @@
+/** Reasoning of earlier turns whose signature its vendor no longer accepts: it is left out once, and the loss is reported. */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { openVendorHouse, type VendorHouse } from '../support/vendor-house.ts';
+
+let house: VendorHouse;
+beforeAll(async () => {
+  house = await openVendorHouse();
+});
+afterEach(() => house.vendors.unscript());
+afterAll(() => house.close());
+
+const forged = Buffer.from('forged').toString('base64');
+const tool = { name: 'look', description: 'Looks.', input_schema: { type: 'object', properties: {} } };
+
+interface Asked {
+  readonly path: string;
+  readonly body: object;
+  /** Where the client wrote the reasoning. */
+  readonly lost: string;
+  /** What the vendor must not be sent again. */
+  readonly seal: string;
+}
+
+const messages = (turns: readonly object[], more: object = {}): Asked => ({
+  path: '/alpha/v1/messages',
+  body: { model: 'anthropic/claude-sonnet-4-5', max_tokens: 4000, thinking: { type: 'enabled', budget_tokens: 2000 }, messages: turns, ...more },
+  lost: 'messages[1].content[0]',
+  seal: forged,
+});
+const thought = { type: 'thinking', thinking: 'Hm.', signature: forged };
+
+const calls: Readonly<Record<string, Asked>> = {
+  'a thinking block': messages([{ role: 'user', content: 'Hi' }, { role: 'assistant', content: [thought, { type: 'text', text: 'Hello.' }] }, { role: 'user', content: 'And?' }]),
+  'a thinking block in a tool loop': messages(
+    [
+      { role: 'user', content: 'Look.' },
+      { role: 'assistant', content: [thought, { type: 'tool_use', id: 'toolu_1', name: 'look', input: {} }] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: 'Nothing.' }] },
+    ],
+    { tools: [tool] },
+  ),
+  'an encrypted reasoning item': {
+    path: '/v1/responses',
+    body: {
+      model: 'openai/gpt-5-mini',
+      store: false,
+      include: ['reasoning.encrypted_content'],
+      input: [
+        { role: 'user', content: 'Hi' },
+        { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: forged },
+        { type: 'message', id: 'msg_1', status: 'completed', role: 'assistant', content: [{ type: 'output_text', text: 'Hello.', annotations: [] }] },
+        { role: 'user', content: 'And?' },
+      ],
+    },
+    lost: 'input[1]',
+    seal: forged,
+  },
+  'a thought signature': {
+    path: '/beta/v1beta/models/google/gemini-3-flash-preview:generateContent',
+    body: {
+      contents: [
+        { role: 'user', parts: [{ text: 'Look.' }] },
+        { role: 'model', parts: [{ functionCall: { name: 'look', args: {} }, thoughtSignature: forged }] },
+        { role: 'user', parts: [{ functionResponse: { name: 'look', response: { output: 'Nothing.' } } }] },
+      ],
+      tools: [{ functionDeclarations: [{ name: 'look', description: 'Looks.' }] }],
+    },
+    lost: 'contents[1].parts[0]',
+    seal: forged,
+  },
+};
+
+function post({ path, body }: Asked): Promise<Response> {
+  const headers = { authorization: `Bearer ${house.key}`, 'x-api-key': house.key, 'x-goog-api-key': house.key, 'anthropic-version': '2023-06-01', 'content-type': 'application/json' };
+  return fetch(house.gateway.url + path, { method: 'POST', headers, body: JSON.stringify(body) });
+}
+
+describe.each(Object.entries(calls))('%s that is refused', (_, asked) => {
+  it('is left out, and the same target is asked once more', async () => {
+    const [ends, requests] = [house.gateway.ends.length, house.journal().length];
+    const response = await post(asked);
+    expect([response.status, await response.text()]).toEqual([200, expect.any(String)]);
+    expect(response.headers.get('x-tollgate-dropped')).toContain(asked.lost);
+    const sent = house.journal().slice(requests).map(({ received }) => received.body.toString());
+    expect(sent.map((body) => body.includes(asked.seal))).toEqual([true, false]);
+    const end = (await house.gateway.ended(ends + 1))[ends];
+    expect(end?.attempts.map(({ status, withoutReasoning }) => [status, withoutReasoning])).toEqual([[400, false], [200, true]]);
+  });
+});
+
+it('a vendor that refuses the call again without the reasoning has the last word', async () => {
+  const refusal = { reply: { status: 400, body: { type: 'error', error: { type: 'invalid_request_error', message: 'messages.1.content.0: Invalid `signature` in `thinking` block' } } } };
+  house.vendors.anthropic.script('*', refusal);
+  const requests = house.journal().length;
+  const [asked] = Object.values(calls);
+  const response = asked && (await post(asked));
+  expect([response?.status, house.journal().length - requests]).toEqual([400, 2]);
+});

@@ -1,0 +1,144 @@
+/** Faults that are over in a moment: with one provider and one key, official SDKs that never retry get their replies. */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
+import { responses } from '../../plugins/protocols/responses/index.ts';
+import { openai } from '../../plugins/providers/openai.ts';
+import { health } from '../../plugins/routing/health.ts';
+import { keys } from '../../plugins/routing/keys.ts';
+import { preferences } from '../../plugins/routing/preferences.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { until } from '../support/operated.ts';
+import { startScriptedVendor } from '../support/scripted-vendor.ts';
+import type { Form } from '../support/sdk-clients.ts';
+import { openDoors, station } from '../support/station.ts';
+import type { Scenario } from '../support/vendor/index.ts';
+import { openVendorHouse, type VendorHouse } from '../support/vendor-house.ts';
+
+const wires = ['chat-completions', 'responses', 'messages', 'generate-content'] as const;
+const forms: readonly Form[] = ['whole', 'streamed'];
+const models = {
+  'chat-completions': 'openai/gpt-4o-mini',
+  responses: 'openai/gpt-4o-mini',
+  messages: 'anthropic/claude-haiku-4-5',
+  'generate-content': 'google/gemini-2.5-flash',
+} as const;
+
+const says = (status: number, headers: Record<string, string> = {}): Scenario => ({ reply: { status, headers, body: { error: { message: 'Not now.' } } } });
+
+const faults: Readonly<Record<string, Scenario>> = {
+  'status 500': says(500),
+  'status 502': says(502),
+  'status 503': says(503),
+  'status 503 with retry-after': says(503, { 'retry-after': '1' }),
+  'status 503 with retry-after-ms': says(503, { 'retry-after-ms': '20' }),
+  'status 529': says(529),
+  'status 408': says(408),
+  'status 409': says(409),
+  'a reset connection': { cut: { how: 'rst' } },
+};
+
+let house: VendorHouse;
+beforeAll(async () => {
+  house = await openVendorHouse([health()]);
+});
+afterEach(() => house.vendors.unscript());
+afterAll(() => house.close());
+
+describe.each(Object.entries(faults))('%s, once', (_, fault) => {
+  it.each(wires.flatMap((wire) => forms.map((form) => [wire, form] as const)))('leaves the reply of %s (%s) as it is', async (wire, form) => {
+    const { gateway, vendors, clients, journal } = house;
+    vendors.script('*', fault, { text: ['All ', 'is ', 'well.'] });
+    const [ends, requests] = [gateway.ends.length, journal().length];
+    const heard = await clients[wire]({ text: 'How are you?' }).ask(models[wire], form);
+    expect(heard.text).toBe('All is well.');
+    expect(journal()).toHaveLength(requests + 2);
+    const end = (await gateway.ended(ends + 1))[ends];
+    expect(end?.attempts.map(({ error, isRetry }) => [error === undefined, isRetry])).toEqual([[false, false], [true, true]]);
+    const billed = journal().at(-1)?.billed;
+    expect(end).toMatchObject({ type: 'answered', outcome: 'completed', charge: { basis: 'usage', usage: { input: billed?.prompt, output: billed?.completion } } });
+  });
+});
+
+describe('a vendor that is down', () => {
+  it('gets at most a fifth of the calls again, and the clients are told not to retry', async () => {
+    const down = await startScriptedVendor((response) => void response.writeHead(500).end());
+    const gateway = await startGateway({
+      retries: { share: 0.2 },
+      plugins: [openDoors(), chatCompletions(), station({ name: 'only', endpoints: { 'chat-completions': `${down.origin}/v1/chat/completions` } }), health()],
+    });
+    const body = JSON.stringify({ model: 'house/model', messages: [{ role: 'user', content: 'Hi' }] });
+    const replies = await Promise.all(Array.from({ length: 100 }, () => fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', body })));
+    expect(new Set(replies.map(({ status, headers }) => `${status} ${headers.get('x-should-retry')}`))).toEqual(new Set(['502 false']));
+    expect(down.bodies.length).toBeGreaterThan(100);
+    expect(down.bodies.length).toBeLessThanOrEqual(120);
+    await gateway.close();
+    await down.close();
+  });
+});
+
+describe('a client that disconnects', () => {
+  it('ends the wait for the next attempt', async () => {
+    const busy = await startScriptedVendor((response) => void response.writeHead(503, { 'retry-after': '9' }).end());
+    const gateway = await startGateway({
+      plugins: [openDoors(), chatCompletions(), station({ name: 'only', endpoints: { 'chat-completions': `${busy.origin}/v1/chat/completions` } })],
+    });
+    const leaving = new AbortController();
+    const body = JSON.stringify({ model: 'house/model', messages: [{ role: 'user', content: 'Hi' }] });
+    const call = fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', body, signal: leaving.signal }).catch(() => undefined);
+    await until(() => busy.bodies.length === 1);
+    leaving.abort();
+    await call;
+    const [end] = await gateway.ended(1);
+    expect(end).toMatchObject({ type: 'failed', error: { code: 'client_gone' }, charge: { cost: 0n } });
+    expect([end?.attempts.length, busy.bodies.length]).toEqual([1, 1]);
+    await gateway.close();
+    await busy.close();
+  });
+});
+
+describe('a silent provider', () => {
+  const body = (stream: boolean): string => JSON.stringify({ model: 'openai/gpt-4o-mini', stream, messages: [{ role: 'user', content: 'Hi' }] });
+
+  async function ask(gateway: TestGateway, stream: boolean): Promise<Response> {
+    return fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', body: body(stream) });
+  }
+
+  it.each([true, false])('is not asked again with its second key (stream: %s)', async (stream) => {
+    const silent = await startScriptedVendor(() => undefined);
+    const gateway = await startGateway({
+      timeouts: { firstEvent: 0.2, reply: 0.2 },
+      plugins: [openDoors(), chatCompletions(), openai({ apiKey: ['sk-one', 'sk-two'], baseUrl: `${silent.origin}/v1` }), keys(), health()],
+    });
+    const response = await ask(gateway, stream);
+    expect([response.status, response.headers.get('x-should-retry'), silent.bodies.length]).toEqual([504, 'false', 1]);
+    await gateway.close();
+    await silent.close();
+  });
+});
+
+describe('a vendor that lacks the model', () => {
+  /** As OpenAI says it on its wire of responses, and others that answer 400. */
+  const words: Readonly<Record<string, object>> = {
+    'openai, responses': { error: { message: "The requested model 'upstream-model' does not exist.", type: 'invalid_request_error', param: 'model', code: 'model_not_found' } },
+    groq: { error: { message: 'The model `upstream-model` has been decommissioned.', type: 'invalid_request_error', code: 'model_decommissioned' } },
+    deepseek: { error: { message: 'Model Not Exist', type: 'invalid_request_error', param: null, code: 'invalid_request_error' } },
+    openrouter: { error: { message: 'upstream-model is not a valid model ID', code: 400 } },
+  };
+  const ok = { id: 'resp_1', object: 'response', created_at: 1, status: 'completed', model: 'm', output: [{ type: 'message', id: 'msg_1', status: 'completed', role: 'assistant', content: [{ type: 'output_text', text: 'Hi', annotations: [] }] }], usage: { input_tokens: 1, output_tokens: 1, total_tokens: 2 } };
+
+  it.each(Object.entries(words))('(%s) is followed by the next one, and the client reads its own name of the model', async (_, refusal) => {
+    const lacking = await startScriptedVendor((response) => void response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify(refusal)));
+    const sound = await startScriptedVendor((response) => void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(ok)));
+    const at = (name: string, origin: string) => station({ name, endpoints: { responses: `${origin}/v1/responses` } });
+    const gateway = await startGateway({ plugins: [openDoors(), responses(), preferences(), at('lacking', lacking.origin), at('sound', sound.origin)] });
+    const ask = async (provider: object): Promise<{ status: number; served: string | null; text: string }> => {
+      const response = await fetch(`${gateway.url}/v1/responses`, { method: 'POST', body: JSON.stringify({ model: 'house/model', input: 'Hi', provider }) });
+      return { status: response.status, served: response.headers.get('x-tollgate-provider'), text: await response.text() };
+    };
+    expect(await ask({})).toMatchObject({ status: 200, served: 'sound' });
+    const alone = await ask({ only: ['lacking'] });
+    expect(alone).toMatchObject({ status: 404, text: expect.stringContaining('house/model') });
+    expect(alone.text).not.toContain('upstream-model');
+    await Promise.all([gateway.close(), lacking.close(), sound.close()]);
+  });
+});
