@@ -103,6 +103,11 @@ export class Share {
 
 /** Throws where the body of a request is compressed. */
 export function refuseCompressed({ headers }: IncomingMessage): void {
+  const transfer = headers['transfer-encoding'] || 'chunked';
+  // A proxy may see another end of such a body than we do, so nothing behind it counts.
+  if (transfer.toLowerCase() !== 'chunked') {
+    throw new GatewayError('unsupported_media_type', `The body is sent as "${transfer}"; send it as it is, or chunked.`, { headers: { connection: 'close' } });
+  }
   const encoding = headers['content-encoding'] || 'identity';
   if (encoding.toLowerCase() !== 'identity') throw new GatewayError('unsupported_media_type', `The body is sent as "${encoding}"; send it uncompressed.`);
 }

@@ -43,6 +43,8 @@ function trackUnused(server: Server): void {
 export async function listen({ host, port, maxConnections }: Address, answer: RequestListener, logger: Logger): Promise<Server> {
   const server = createServer({ ...limits, shouldUpgradeCallback: isWebSocket }, answer);
   server.maxRequestsPerSocket = longestConnection;
+  // A client may close its side once its request is sent (`nc -N` does), and still wants its reply.
+  Object.assign(server, { httpAllowHalfOpen: true });
   if (Number.parseInt(process.versions.node, 10) < 26) trackUnused(server);
   if (maxConnections !== undefined) server.maxConnections = maxConnections;
   server.on('upgrade', (_request, socket) => refuseUpgrade(socket));

@@ -100,11 +100,15 @@ function modelOf(provider: string, row: unknown, { free, price, contextLength }:
 
 /** A row that cannot be read costs itself and not the whole list; a body that is no list throws. */
 export function readListing(provider: string, body: unknown, options: ListingOptions): Model[] {
-  return (listSchema.parse(body).data ?? []).flatMap((row) => {
+  const models = new Map<string, Model>();
+  for (const row of listSchema.parse(body).data ?? []) {
     try {
-      return modelOf(provider, row, options) ?? [];
+      const model = modelOf(provider, row, options);
+      // Local servers list a model twice where two names lead to it. The first row counts.
+      if (model && !models.has(model.id)) models.set(model.id, model);
     } catch {
-      return [];
+      continue;
     }
-  });
+  }
+  return [...models.values()];
 }

@@ -72,6 +72,16 @@ export class Reply {
     }, milliseconds).unref();
   }
 
+  /**
+   * The client has closed its side. It may be gone, or only have nothing more to say: what it is sent now comes back as a
+   * reset where it is gone. Every client of HTTP/1.1 skips an interim reply, and every one of a stream its keep-alive.
+   */
+  probe(httpVersion: string, keepAlive: string): void {
+    if (this.#response.destroyed || this.#response.writableEnded) return;
+    if (!this.started && httpVersion === '1.1') this.#response.writeContinue();
+    else if (this.started && keepAlive !== '') void this.write(keepAlive);
+  }
+
   /** From now on keeps what is sent, up to `limit` bytes. */
   record(limit: number): void {
     this.#tape = { bytes: [], room: limit, whole: true };

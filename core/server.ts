@@ -53,9 +53,17 @@ export async function openDoor(core: Core, address: Address, audience: Audience 
   };
 }
 
+/** Errors of a connection that its client broke off. */
+const broken = new Set(['ECONNRESET', 'EPIPE', 'ECONNABORTED', 'ERR_STREAM_PREMATURE_CLOSE', 'HPE_INVALID_EOF_STATE']);
+
+function isGone(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && broken.has(String(error.code));
+}
+
 function answerOf(core: Core, audience: Audience): ReturnType<Koa['callback']> {
   const app = new Koa();
   app.on('error', (error: unknown, context?: Koa.Context) => {
+    if (isGone(error)) return core.logger.debug({ method: context?.method, path: context?.path }, 'a client broke its connection');
     const id = timeOrderedId();
     core.logger.error({ error, request: id, method: context?.method, path: context?.path }, 'a request failed outside the walk');
     // Koa takes every header away but those an error brings.
@@ -121,11 +129,14 @@ async function takeCall(core: Core, context: Koa.Context, protocol: Protocol, ma
     if (!context.res.writableFinished) received.cancellation.cancel();
   });
   const reply = new Reply(context.res, received.id, core);
+  const halfClosed = (): void => reply.probe(context.req.httpVersion, protocol.client.keepAlive);
+  context.req.socket.once('end', halfClosed);
   const share = core.bodies.share();
   const running = core.calls.begin(received);
   try {
     await walk(core, received, { protocol, match, reply, body: () => readCall(core, context, protocol, match, share) });
   } finally {
+    context.req.socket.off('end', halfClosed);
     core.calls.end(running);
     share.giveBack();
   }

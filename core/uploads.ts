@@ -114,12 +114,17 @@ function departure(request: IncomingMessage): Promise<never> {
   });
 }
 
+/** Codes of a disk that is full or broken, and of a process out of descriptors: no fault of the client's. */
+const ownFaults = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EIO', 'EACCES', 'EPERM', 'EMFILE', 'ENFILE', 'ENOMEM', 'ENOENT']);
+
 function refusal(error: unknown, limit: number): GatewayError {
   if (isGatewayError(error)) return error;
   const told = typeof error === 'object' && error !== null ? error : {};
   if ('httpCode' in told && told.httpCode === 413) return tooLarge(limit, error);
   const message = error instanceof Error ? error.message : '';
   if (/aborted/i.test(message)) return clientGone(error);
+  const fault = 'code' in told ? String(told.code) : '';
+  if (ownFaults.has(fault)) return new GatewayError('internal', `The gateway could not store the upload (${fault}); it may be sent again later.`, { cause: error });
   return new GatewayError('invalid_request', 'The body could not be read as multipart/form-data.', { cause: error });
 }
 

@@ -47,6 +47,7 @@ function metricsIn(registry: Registry) {
     ),
     refusals: counter(registry, 'tollgate_refusals_total', 'Calls refused before any provider was asked.', ['code']),
     strangers: counter(registry, 'tollgate_auth_failures_total', 'Calls without a key that is known, or with one that may not be used.', ['protocol']),
+    unreadable: counter(registry, 'tollgate_unreadable_events_total', 'Events of streamed replies that could not be read and were skipped.', ['provider']),
     dropped: counter(
       registry,
       'tollgate_dropped_fields_total',
@@ -141,7 +142,8 @@ export const prometheus = definePlugin({
     const metrics = metricsIn(registry);
     if (!registry.getSingleMetric('process_cpu_seconds_total')) collectDefaultMetrics({ register: registry });
     host.hooks.observe.tap('prometheus', (end) => countEnd(metrics, end, host));
-    host.hooks.attempt.tap('prometheus', ({ phase, target, error, firstEventAfter }, { call }) => {
+    host.hooks.attempt.tap('prometheus', ({ phase, target, error, firstEventAfter, tally }, { call }) => {
+      if (phase === 'end' && tally.unreadable > 0) metrics.unreadable.inc({ provider: target.provider.name }, tally.unreadable);
       if (phase === 'end') metrics.attempts.inc({ provider: target.provider.name, outcome: error?.code ?? 'ok' });
       if (!call.stream || firstEventAfter === undefined) return;
       if (phase === 'first-event') metrics.streams.inc();

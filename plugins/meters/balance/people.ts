@@ -27,7 +27,10 @@ export interface Credit {
 }
 
 /** `reference_taken`: the reference stands for another amount or account; `not_found`: no such account. */
-export type Credited = 'credited' | 'already_credited' | 'reference_taken' | 'not_found';
+export type Credited = 'credited' | 'already_credited' | 'reference_taken' | 'not_found' | 'too_much';
+
+/** The most that one account can be credited in all: both databases keep amounts as 64-bit integers. */
+export const mostCredit: Nano = 2n ** 63n - 1n;
 
 /** What a key may do. Where a limit is undefined, the key may do what its account may. */
 export interface KeyLimits {

@@ -136,9 +136,8 @@ export class ReplyDecoder implements EventDecoder {
 
   /** Skips an event, unless a call's arguments would lack it. */
   #lose(wire: WireEvent): void {
-    if (!canSkip(wire) || [...this.#open.values()].some(({ pieces }) => pieces)) return this.#fail({ message: cannotBeRead });
-    this.#lost = true;
-    this.#events.push({ type: 'unreadable' });
+    this.#lost = canSkip(wire) && [...this.#open.values()].every(({ pieces }) => !pieces);
+    return this.#lost ? void this.#events.push({ type: 'unreadable' }) : this.#fail({ message: cannotBeRead });
   }
 
   #start(message: Fields): void {

@@ -113,7 +113,9 @@ function secondsOf(milliseconds: number): number {
 }
 
 function resting({ code, message }: GatewayError, left: number): GatewayError {
-  return new GatewayError(code, message, { retryAfter: secondsOf(left) });
+  // The vendor's words were for the call that found it full.
+  const told = code === 'rate_limited' ? 'The provider takes no more calls at the moment; try again later.' : message;
+  return new GatewayError(code, told, { retryAfter: secondsOf(left) });
 }
 
 export function shut(left: number): GatewayError {

@@ -1,7 +1,7 @@
 /** How operators make accounts, look at them and add credit to them. */
 import { z } from 'zod';
 import { formatUsd, GatewayError, type Nano } from '../../../../core/index.ts';
-import { creditKinds, type Balance, type CreditKind, type Entry, type Store } from '../store.ts';
+import { creditKinds, mostCredit, type Balance, type CreditKind, type Entry, type Store } from '../store.ts';
 import { accountName, amount, creditKind, page, reference } from './reading.ts';
 
 export const accountOrder = z.strictObject({ name: accountName });
@@ -67,6 +67,7 @@ export async function addCredit(store: Store, order: z.output<typeof creditOrder
   const status = await store.credit({ ...order, reference: order.reference, at: Date.now() });
   if (status === 'not_found') throw noAccount(order.account);
   if (status === 'reference_taken') throw new GatewayError('conflict', `the reference "${order.reference}" stands for another credit`, { param: 'reference' });
+  if (status === 'too_much') throw new GatewayError('invalid_request', `an account can be credited ${formatUsd(mostCredit)} USD in all: add less`, { param: 'amount' });
   return { status, ...(await accountBalance(store, order.account)) };
 }
 

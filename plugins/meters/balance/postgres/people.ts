@@ -1,4 +1,5 @@
 /** Accounts and keys, with what they have and what they may do. */
+import { mostCredit } from '../people.ts';
 import { accountOf, balanceOf, keyOf } from '../records.ts';
 import { integer } from '../rows.ts';
 import type { AccountRecord, Balance, Credit, Credited, KeyChanges, KeyRecord, NewKey, Page, Rotation, Store } from '../store.ts';
@@ -12,7 +13,7 @@ const sql = statements('people', {
   balance: 'SELECT total, used, pending FROM accounts WHERE name = $1',
   addAccount: 'INSERT INTO accounts (name, created) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING id',
   accounts: 'SELECT name, created, total, used, pending FROM accounts WHERE name > $1 ORDER BY name LIMIT $2',
-  lockAccount: 'SELECT id FROM accounts WHERE name = $1 FOR NO KEY UPDATE',
+  lockAccount: 'SELECT id, total FROM accounts WHERE name = $1 FOR NO KEY UPDATE',
   creditByReference: 'SELECT account, available FROM entries WHERE reference = $1',
   addCredit: `
     WITH credited AS (UPDATE accounts SET total = total + $2 WHERE id = $1)
@@ -65,6 +66,7 @@ export async function credit(query: Query, { account: name, amount, kind, refere
     const isSame = integer(before, 'account') === integer(account, 'id') && integer(before, 'available') === amount;
     return isSame ? 'already_credited' : 'reference_taken';
   }
+  if (integer(account, 'total') + amount > mostCredit) return 'too_much';
   await query(sql.addCredit, [integer(account, 'id'), amount, kind, reference ?? null, at]);
   return 'credited';
 }

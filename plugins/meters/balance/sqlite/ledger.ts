@@ -4,6 +4,7 @@
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { end, endLate, expire, recover, take, wasSent, type Ended, type Ending } from '../decisions.ts';
+import { mostCredit } from '../people.ts';
 import { ownerOf, progressOf } from '../records.ts';
 import { count, integer, maybe, text, type Row } from '../rows.ts';
 import type {
@@ -147,6 +148,7 @@ export class Ledger {
       const isSame = integer(before, 'account') === account.id && integer(before, 'available') === amount;
       return isSame ? 'already_credited' : 'reference_taken';
     }
+    if (this.#purses.credited(account.id) + amount > mostCredit) return 'too_much';
     this.#sql.addCredit.run(account.id, at, -amount, amount, kind, reference ?? null);
     this.#purses.credit(account.id, amount);
     return 'credited';

@@ -37,6 +37,7 @@ export interface FoundKey {
 function prepare(database: DatabaseSync) {
   return {
     account: database.prepare('SELECT id, total - used - pending AS available FROM accounts WHERE name = ?'),
+    total: database.prepare('SELECT total FROM accounts WHERE id = ?'),
     key: database.prepare(`
       SELECT keys.root, keys.spend_cap - root.used - root.pending AS left, keys.calls_per_minute AS rate, root.minute, root.calls
       FROM keys JOIN keys root ON root.id = keys.root WHERE keys.id = ?`),
@@ -105,6 +106,12 @@ export class Purses {
   left({ root, left }: FoundKey): Nano | undefined {
     const change = this.#changes.get(root);
     return change && left !== undefined ? left - change.used - change.pending : left;
+  }
+
+  /** What an account was credited in all, at this point of the transaction. */
+  credited(account: bigint): Nano {
+    const row = this.#sql.total.get(account);
+    return (row ? integer(row, 'total') : 0n) + (this.#changes.get(account)?.total ?? 0n);
   }
 
   credit(account: bigint, amount: Nano): void {
