@@ -9,6 +9,10 @@ import { releaseAfter } from './memory.ts';
 import { ReplyMemory } from './reply-memory.ts';
 import { headersNaming } from './request-id.ts';
 
+/** Milliseconds between two probes of a client that has closed its side: soon at first, for those that are near. */
+const firstProbe = 10;
+const longestProbe = 5000;
+
 export class Reply {
   /** The id of the exchange, for whoever asks after it. */
   readonly id: string;
@@ -73,13 +77,15 @@ export class Reply {
   }
 
   /**
-   * The client has closed its side. It may be gone, or only have nothing more to say: what it is sent now comes back as a
-   * reset where it is gone. Every client of HTTP/1.1 skips an interim reply, and every one of a stream its keep-alive.
+   * The client has closed its side. It may be gone, or only have nothing more to say. Where it is gone, what it is sent
+   * comes back as a reset, which the next write reports. Every client of HTTP/1.1 skips an interim reply, and every one of
+   * a stream its keep-alive.
    */
-  probe(httpVersion: string, keepAlive: string): void {
+  probe(httpVersion: string, keepAlive: string, pause = firstProbe): void {
     if (this.#response.destroyed || this.#response.writableEnded) return;
     if (!this.started && httpVersion === '1.1') this.#response.writeContinue();
-    else if (this.started && keepAlive !== '') void this.write(keepAlive);
+    else if (this.started && keepAlive !== '' && !this.#response.writableNeedDrain) void this.write(keepAlive);
+    setTimeout(() => this.probe(httpVersion, keepAlive, Math.min(pause * 4, longestProbe)), pause).unref();
   }
 
   /** From now on keeps what is sent, up to `limit` bytes. */

@@ -66,7 +66,7 @@ export async function credit(query: Query, { account: name, amount, kind, refere
     const isSame = integer(before, 'account') === integer(account, 'id') && integer(before, 'available') === amount;
     return isSame ? 'already_credited' : 'reference_taken';
   }
-  if (integer(account, 'total') + amount > mostCredit) return 'too_much';
+  if (amount <= mostCredit && integer(account, 'total') + amount > mostCredit) return 'too_much';
   await query(sql.addCredit, [integer(account, 'id'), amount, kind, reference ?? null, at]);
   return 'credited';
 }

@@ -148,7 +148,7 @@ export class Ledger {
       const isSame = integer(before, 'account') === account.id && integer(before, 'available') === amount;
       return isSame ? 'already_credited' : 'reference_taken';
     }
-    if (this.#purses.credited(account.id) + amount > mostCredit) return 'too_much';
+    if (amount <= mostCredit && this.#purses.credited(account.id) + amount > mostCredit) return 'too_much';
     this.#sql.addCredit.run(account.id, at, -amount, amount, kind, reference ?? null);
     this.#purses.credit(account.id, amount);
     return 'credited';
