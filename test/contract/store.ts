@@ -395,6 +395,15 @@ function testAccounts({ account, store }: Bench): void {
       expect((await store().balance(name))?.total).toBe(5n);
     });
 
+    it('refuses a credit beyond what an account can hold, and goes on', async () => {
+      const name = await account(0n);
+      const large = 10n ** 18n;
+      const answers = [];
+      for (let count = 0; count < 10; count += 1) answers.push(await credit(name, large));
+      expect(answers).toEqual([...Array.from({ length: 9 }, () => 'credited'), 'too_much']);
+      expect([await credit(name, 1n), (await store().balance(name))?.total]).toEqual(['credited', 9n * large + 1n]);
+    });
+
     it('refuses a reference that stands for another amount or account', async () => {
       const [name, other] = [await account(0n), await account(0n)];
       await credit(name, 5n, `${name}-r`);

@@ -83,6 +83,13 @@ describe('the admin API', () => {
     });
   });
 
+  it('names the limit where an account would be credited more than it can hold', async () => {
+    await admin('POST', '/accounts', { name: 'rich' });
+    const order = { account: 'rich', amount: '1000000000' };
+    for (let count = 0; count < 9; count += 1) expect((await admin('POST', '/credits', order)).status).toBe(201);
+    expect(await admin('POST', '/credits', order)).toMatchObject({ status: 400, body: { error: { param: 'amount', message: expect.stringContaining('9223372036.854775807 USD') } } });
+  });
+
   it('makes a key whose secret is shown this once, and shows all but the secret after that', async () => {
     const { status, body } = await admin('POST', '/keys', { account: 'acme', name: 'laptop' });
     expect(status).toBe(201);

@@ -52,6 +52,12 @@ describe('a list that tells prices', () => {
   const models = readListing('openrouter', openrouterList, unsaid);
   const byId = new Map(models.map((model) => [model.id, model]));
 
+  it('keeps the first of two rows with one id, and all other models', () => {
+    const rows = [{ id: 'a', max_model_len: 1000 }, { id: 'a', max_model_len: 2000 }, { id: 'b' }];
+    const models = readListing('local', { data: rows }, { ...unsaid, free: true });
+    expect(models.map(({ id, contextLength }) => [id, contextLength])).toEqual([['local/a', 1000], ['local/b', 8192]]);
+  });
+
   it('gives the models that have a fixed price and make text alone', () => {
     expect([...byId.keys()]).toEqual(['anthropic/claude-sonnet-4.5', 'some-lab/tiny:free', 'seeker/deep']);
   });
