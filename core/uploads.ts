@@ -70,6 +70,8 @@ async function parse(context: Context, limit: number, uploadDir: string): Promis
     const parsing = bodyParser({ json: false, urlencoded: false, text: false, multipart: true, formidable: { uploadDir, ...limits, allowEmptyFiles: true, minFileSize: 0, onFileBegin, onPart, fileWriteStreamHandler } })(guarded, async () => undefined);
     context.req.pipe(guard);
     await Promise.race([parsing, left]);
+    // The parser takes a file whose last write failed for a whole one.
+    for (const { errored } of written) if (errored) throw errored;
     return paths;
   } catch (error) {
     const told = refusal(error, limit);

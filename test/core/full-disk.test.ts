@@ -1,0 +1,25 @@
+/** A disk that is full when a client uploads: it is told of the gateway's fault, not of one of its own. */
+import type * as fs from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { afterAll, expect, it, vi } from 'vitest';
+import { readUpload } from '../../core/uploads.ts';
+
+vi.mock('node:fs', async (original) => {
+  const real = await original<typeof fs>();
+  // Each write here fails as one on a full disk does.
+  return { ...real, createWriteStream: () => real.createWriteStream('/dev/full') };
+});
+
+const folder = mkdtempSync(join(tmpdir(), 'tollgate-full-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+it('is an error of the server', async () => {
+  const form = `--b\r\ncontent-disposition: form-data; name="image"; filename="a.png"\r\n\r\n${'x'.repeat(100_000)}\r\n--b--\r\n`;
+  const headers = { 'content-type': 'multipart/form-data; boundary=b', 'content-length': String(form.length) };
+  const request = Object.assign(Readable.from([Buffer.from(form)]), { headers });
+  const context = Object.assign(Object.create(null), { req: request, request: {}, method: 'POST', is: () => 'multipart/form-data' });
+  await expect(readUpload(context, 1_000_000, folder)).rejects.toMatchObject({ code: 'internal', status: 500, message: expect.stringContaining('ENOSPC') });
+});
