@@ -99,6 +99,8 @@ const tool = z.union([
   serverTool(/^bash_\d{8}$/, 'bash'),
   serverTool(/^text_editor_\d{8}$/, 'str_replace_based_edit_tool', { max_characters: z.int().nullish() }),
   serverTool(/^memory_\d{8}$/, 'memory'),
+  serverTool(/^tool_search_tool_regex(_\d{8})?$/, 'tool_search_tool_regex'),
+  serverTool(/^tool_search_tool_bm25(_\d{8})?$/, 'tool_search_tool_bm25'),
 ]);
 
 const parallel = { disable_parallel_tool_use: z.boolean().optional() };
@@ -108,7 +110,7 @@ const toolChoice = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('tool'), name: z.string(), ...parallel }),
   z.strictObject({ type: z.literal('none') }),
 ]);
-const display = z.enum(['summarized', 'omitted']).nullish();
+const display = z.enum(['summarized', 'omitted', 'updates']).nullish();
 const thinkingConfig = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('enabled'), budget_tokens: z.int().min(1024), display }),
   z.strictObject({ type: z.literal('adaptive'), display }),
