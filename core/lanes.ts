@@ -3,7 +3,7 @@
  * the same protocol and no tap wants the body, the sender's own bytes go on with a few edits spliced in, and a
  * copy is read for metering. In the translated lane the body goes through the canonical form.
  */
-import { answeredOnce } from './answers.ts';
+import { answeredApart, answeredOnce, type Answered } from './answers.ts';
 import type { CanonicalEvent } from './canonical/events.ts';
 import type { CanonicalRequest } from './canonical/request.ts';
 import { GatewayError } from './errors.ts';
@@ -68,7 +68,7 @@ export async function encodeBody(hooks: CoreHooks, exchange: Routed, verbatim: b
     const edits = upstream.retarget({ call, model: model.upstream, outputLimit: grant.outputLimit, capabilities: model.capabilities });
     return { body: spliceBytes(bytes, text, edits), contentType: json, operation, losses: [], stops: [] };
   }
-  const { request, losses: answers } = answeredOnce(await hooks.transformRequest.promise(shortened ?? exchange.canonical(), exchange));
+  const { request, losses: answers } = answered(await hooks.transformRequest.promise(shortened ?? exchange.canonical(), exchange), exchange);
   const { count } = attempt.target.protocol;
   const { fieldNames } = exchange.protocol.client;
   const encode = (): EncodedRequest => (count && operation === 'count' ? count.encodeRequest(request, model) : upstream.encodeRequest(request, model, grant.outputLimit));
@@ -76,6 +76,14 @@ export async function encodeBody(hooks: CoreHooks, exchange: Routed, verbatim: b
   const told = boundLosses(lost).map((loss) => ({ ...loss, path: clientPath(loss.path, request, fieldNames) }));
   const losses = [...boundLosses(answers), ...told];
   return { ...(body instanceof Form ? writeForm(body) : { body: JSON.stringify(body), contentType: json }), operation: asked, losses, stops };
+}
+
+/** The request with one result for each call, and where another protocol is to take it, each where that wants it. */
+function answered(asked: CanonicalRequest, { protocol, attempt }: Routed): Answered {
+  const once = answeredOnce(asked);
+  if (protocol === attempt.target.protocol) return once;
+  const { request, losses } = answeredApart(once.request);
+  return { request, losses: [...once.losses, ...losses] };
 }
 
 /** How the reply to a request crosses, which follows from how the request did. */

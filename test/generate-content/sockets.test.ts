@@ -135,7 +135,7 @@ describe('a chat client and Google', () => {
     reply = { type: 'text/event-stream', body: sse(chunk('{"text": "Hm.","thought": true}'), chunk('{"functionCall": {"name": "get_weather_b7a1d0c9","args": {"city": "Oslo"}},"thoughtSignature": "c2lnbmVk"}'), chunk('{"text": ""}', stop)) };
     const offered = await house.client.chat.completions.stream({ model, messages: [{ role: 'user', content: 'Oslo?' }], tools, reasoning_effort: 'low' }).finalChatCompletion();
     const [sent = ''] = asked.map(({ body }) => body);
-    expect(JSON.parse(sent)).toMatchObject({ contents: [{ role: 'user', parts: [{ text: 'Oslo?' }] }], generationConfig: { thinkingConfig: { thinkingLevel: 'low', includeThoughts: true } } });
+    expect(JSON.parse(sent)).toMatchObject({ contents: [{ role: 'user', parts: [{ text: 'Oslo?' }] }], generationConfig: { thinkingConfig: { thinkingLevel: 'LOW', includeThoughts: true } } });
     const [call] = offered.choices[0]?.message.tool_calls ?? [];
     expect([offered.choices[0]?.finish_reason, call?.type === 'function' && call.function.arguments]).toEqual(['tool_calls', '{"city":"Oslo"}']);
     reply = { type: 'application/json', body: chunk('{"text": "Cold."}', stop) };

@@ -14,6 +14,13 @@ describe('state that belongs to other blocks', () => {
     expect(unsealed.blocks.map((block) => ('opaque' in block ? block.opaque?.length : 0))).toEqual([1, 0, 0, 0, 1, 2]);
   });
 
+  it('is all there is of thoughts that the client left out', () => {
+    const unsealed = new UnsealedBlocks();
+    expect(unsealed.open(writeEnvelope(state, 'reasoning'), 'x')).toBe(true);
+    unsealed.open(writeEnvelope({ ...state, value: 'w' }, 'reasoning'), 'y');
+    expect(unsealed.blocks).toEqual([{ type: 'reasoning', text: '', opaque: [state, { ...state, value: 'w' }], at: 'x' }]);
+  });
+
   it('finds its call where that comes after it, as Claude Code puts calls behind all else', () => {
     const unsealed = new UnsealedBlocks();
     unsealed.open(writeEnvelope(state, { call: 'b' }), 'x');

@@ -342,6 +342,13 @@ describe('tools', () => {
 });
 
 describe('structured output', () => {
+  it('carries its name and its description in the schema, unless that has its own', () => {
+    const schema = { type: 'object', properties: {} };
+    const sent = (own: object): unknown => send({ format: { type: 'schema', name: 'tides', description: 'Times.', schema: { ...schema, ...own } } }).body['output_config'];
+    expect(sent({})).toMatchObject({ format: { schema: { title: 'tides', description: 'Times.' } } });
+    expect(sent({ title: 'Own', description: 'Mine.' })).toMatchObject({ format: { schema: { title: 'Own', description: 'Mine.' } } });
+  });
+
   it('is a schema with closed objects, and what the wire cannot check said in words', () => {
     const properties = {
       age: { type: 'integer', minimum: 3, description: 'Years' },

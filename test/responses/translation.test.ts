@@ -66,7 +66,7 @@ describe('turns as items', () => {
       blocks: [{ type: 'tool-result', callId: 'c1', content: [{ type: 'text', text: 'A chart:' }, { type: 'media', kind: 'image', source: { type: 'base64', data: 'AAAA' }, mediaType: 'image/png' }, { type: 'media', kind: 'document', source: { type: 'base64', data: 'BBBB' }, mediaType: 'application/pdf' }] }],
     };
     expect(input(result)).toEqual([
-      { type: 'function_call_output', call_id: 'c1', output: [{ type: 'input_text', text: 'A chart:' }, { type: 'input_image', image_url: 'data:image/png;base64,AAAA' }, { type: 'input_file', file_data: 'data:application/pdf;base64,BBBB', filename: 'document.pdf' }] },
+      { type: 'function_call_output', call_id: 'c1', output: [{ type: 'input_text', text: 'A chart:' }, { type: 'input_image', detail: 'auto', image_url: 'data:image/png;base64,AAAA' }, { type: 'input_file', file_data: 'data:application/pdf;base64,BBBB', filename: 'document.pdf' }] },
     ]);
   });
 

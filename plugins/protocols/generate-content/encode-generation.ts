@@ -188,5 +188,5 @@ function thinkingLevel({ effort, budget }: Reasoning, wanted: string | undefined
   if (budget !== undefined && effort === undefined) lose('reasoning.budget', `sent as level "${level}"`, 'approximated');
   else if (budget !== undefined) lose('reasoning.budget', 'the model takes a level', 'model');
   if (effort !== undefined && level !== effort) lose('reasoning.effort', `sent as "${level}"`, 'approximated');
-  return { thinkingLevel: level };
+  return { thinkingLevel: level.toUpperCase() };
 }

@@ -45,7 +45,8 @@ export class UnsealedBlocks {
     const sealed = unsealOwned(data);
     if (!sealed) return false;
     const { opaque, owner } = sealed;
-    if (owner === undefined) {
+    // Clients send back the seal of thoughts without the thoughts: it is then all there is of them.
+    if (owner === undefined || (owner === 'reasoning' && !this.#owners.has(owner))) {
       this.add({ type: 'reasoning', text: '', opaque: [opaque], at });
     } else {
       this.#statesOf(owner).push(opaque);

@@ -27,8 +27,12 @@ export function encodeFormat({ format }: CanonicalRequest, { own, model, lose }:
     const schema = JSON.stringify(format.schema);
     return { instruction: `Answer with one valid JSON value that keeps to this JSON schema, and nothing else:\n${schema}` };
   }
-  if (format.description !== undefined) lose('format.description', 'messages has no description of a schema');
-  return { format: { type: 'json_schema', schema: tightSchema(format.schema, 'format', lose) } };
+  return { format: { type: 'json_schema', schema: tightSchema(named(format), 'format', lose) } };
+}
+
+/** The schema with the name and the description that other wires have beside it, unless it has its own. */
+function named({ schema, name, description }: Extract<CanonicalRequest['format'], { type: 'schema' }>): unknown {
+  return isObject(schema) ? { ...(name === undefined ? {} : { title: name }), ...(description === undefined ? {} : { description }), ...schema } : schema;
 }
 
 /** A schema as the vendor keeps to it; told where it is not the one that was asked for. */

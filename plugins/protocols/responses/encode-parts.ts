@@ -62,7 +62,8 @@ function encodeImage(block: MediaBlock, path: string, { own, lose }: Encoding): 
   const { source, detail } = block;
   const known = own || detail === undefined || details.has(detail);
   if (!known) lose(`${path}.detail`, 'responses has no such detail');
-  const shown = { type: 'input_image', detail: known ? detail : undefined };
+  // OpenAI's schema requires it, though the vendor takes pictures without; what its own client wrote is kept.
+  const shown = { type: 'input_image', detail: known ? (detail ?? (own ? undefined : 'auto')) : 'auto' };
   if (source.type === 'file') return { ...shown, file_id: source.id };
   const url = own ? urlOf(block) : pictureUrl(block, path);
   if (url !== undefined) return { ...shown, image_url: url };

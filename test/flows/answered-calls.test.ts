@@ -1,0 +1,44 @@
+/** Histories whose calls and results do not stand where other protocols want them, against vendors that refuse them otherwise. */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { openVendorHouse, type VendorHouse } from '../support/vendor-house.ts';
+
+let house: VendorHouse;
+beforeAll(async () => void (house = await openVendorHouse()));
+afterAll(() => house.close());
+
+const parameters = { type: 'object', properties: {}, additionalProperties: false };
+const unanswered = {
+  tools: [{ type: 'function', name: 'look', parameters, strict: true }],
+  input: [{ role: 'user', content: 'Look twice.' }, ...['a', 'b'].map((id) => ({ type: 'function_call', call_id: id, name: 'look', arguments: '{}' })), { type: 'function_call_output', call_id: 'a', output: 'seen' }, { role: 'user', content: 'Never mind.' }],
+};
+const together = {
+  tools: [{ functionDeclarations: [{ name: 'look', parameters: { type: 'OBJECT', properties: {} } }] }],
+  contents: [
+    { role: 'user', parts: [{ text: 'Look.' }] },
+    { role: 'model', parts: [{ functionCall: { name: 'look', args: {} } }, { functionResponse: { name: 'look', response: { output: 'seen' } } }, { text: 'I looked.' }] },
+    { role: 'user', parts: [{ text: 'And?' }] },
+  ],
+};
+
+async function post(path: string, body: object): Promise<readonly [status: number, dropped: string, sent: string]> {
+  const headers = { authorization: `Bearer ${house.key}`, 'content-type': 'application/json' };
+  const response = await fetch(house.gateway.url + path, { method: 'POST', headers, body: JSON.stringify(body) });
+  await response.text();
+  return [response.status, response.headers.get('x-tollgate-dropped') ?? '', house.journal().at(-1)?.received.body.toString() ?? ''];
+}
+
+it.each(['anthropic/claude-sonnet-4-5', 'google/gemini-2.5-flash', 'deepseek/deepseek-chat'])('%s takes a conversation that went on without the result of a call', async (model) => {
+  const [status, dropped, sent] = await post('/v1/responses', { model, ...unanswered });
+  expect([status, dropped]).toEqual([200, expect.stringContaining('input[2]')]);
+  expect(sent.match(/was not answered/g)).toHaveLength(1);
+});
+
+it.each(['anthropic/claude-sonnet-4-5', 'openai/gpt-4o-mini', 'deepseek/deepseek-chat'])('%s takes a call and its result from one turn of a Gemini model', async (model) => {
+  expect((await post(`/beta/v1beta/models/${model}:generateContent`, together))[0]).toBe(200);
+});
+
+it('a client of the vendor\'s own protocol gets what the vendor says of such a conversation', async () => {
+  const [status, dropped, sent] = await post('/v1/responses', { model: 'openai/gpt-4o-mini', ...unanswered });
+  expect([status, dropped]).toEqual([400, '']);
+  expect(sent).not.toContain('was not answered');
+});
