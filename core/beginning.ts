@@ -56,7 +56,7 @@ async function send(core: Core, running: RunningAttempt, memory: ReplyMemory, sh
     if (response.status === 200) return begin(crossCount(routed, response), { losses, estimated: false }, running, memory);
   }
   if (response.status !== 200) throw await refusedBy(routed.attempt.target, response, request);
-  const pieces = crossReply(core.hooks, routed, response, { tally, memory }, { verbatim, stops: encoded.stops });
+  const pieces = crossReply(core.hooks, routed, response, { tally, memory }, { verbatim, stops: encoded.stops, expects: encoded.expects });
   return begin(pieces, { losses, estimated: false }, running, memory);
 }
 

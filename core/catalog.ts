@@ -40,6 +40,8 @@ const imageSchema = z.strictObject({
 const capabilitiesSchema = z.strictObject({
   tools: z.boolean().default(true),
   structuredOutput: z.boolean().default(true),
+  /** Whether its vendor keeps to JSON without a schema, where it does not keep to schemas; every model that has schemas has it. */
+  jsonMode: z.enum(['never', 'without-tools', 'always']).optional(),
   /** False where the vendor answers 400 to temperature, top_p and their like. */
   sampling: z.boolean().default(true),
   /** How the wire of chat-completions spells the output limit for this model. */

@@ -13,6 +13,7 @@ import type { CoreHooks } from './hooks.ts';
 import { boundLosses, clientPath, inClientWords, type Loss } from './loss.ts';
 import type { EncodedRequest, Operation, Protocol, ReplyContext } from './protocol.ts';
 import type { UpstreamResponse } from './provider.ts';
+import { checkedJson } from './json-check.ts';
 import { heeding } from './patience.ts';
 import { modelRenamer, renamedReply, type BlockWriter } from './renaming.ts';
 import { type Batches, cutShort, decodeReply, heaviest, readWhole, type Reading, repliedEvents, streamedEvents } from './reply-events.ts';
@@ -37,6 +38,8 @@ export interface EncodedBody {
   readonly losses: readonly Loss[];
   /** Stop sequences that the reply has to be watched for. */
   readonly stops: readonly string[];
+  /** What its text is checked for. */
+  readonly expects: EncodedRequest['expects'];
 }
 
 /** Whether the call goes to this attempt's target in the client's own bytes. */
@@ -66,16 +69,16 @@ export async function encodeBody(hooks: CoreHooks, exchange: Routed, verbatim: b
   const { model } = attempt.target;
   if (verbatim) {
     const edits = upstream.retarget({ call, model: model.upstream, outputLimit: grant.outputLimit, capabilities: model.capabilities });
-    return { body: spliceBytes(bytes, text, edits), contentType: json, operation, losses: [], stops: [] };
+    return { body: spliceBytes(bytes, text, edits), contentType: json, operation, losses: [], stops: [], expects: undefined };
   }
   const { request, losses: answers } = answered(await hooks.transformRequest.promise(shortened ?? exchange.canonical(), exchange), exchange);
   const { count } = attempt.target.protocol;
   const { fieldNames } = exchange.protocol.client;
   const encode = (): EncodedRequest => (count && operation === 'count' ? count.encodeRequest(request, model) : upstream.encodeRequest(request, model, grant.outputLimit));
-  const { body, losses: lost, stops = [], operation: asked = operation } = inClientWords(encode, { ...fieldNames, ...request.names });
+  const { body, losses: lost, stops = [], expects, operation: asked = operation } = inClientWords(encode, { ...fieldNames, ...request.names });
   const told = boundLosses(lost).map((loss) => ({ ...loss, path: clientPath(loss.path, request, fieldNames) }));
   const losses = [...boundLosses(answers), ...told];
-  return { ...(body instanceof Form ? writeForm(body) : { body: JSON.stringify(body), contentType: json }), operation: asked, losses, stops };
+  return { ...(body instanceof Form ? writeForm(body) : { body: JSON.stringify(body), contentType: json }), operation: asked, losses, stops, expects };
 }
 
 /** The request with one result for each call, and where another protocol is to take it, each where that wants it. */
@@ -91,6 +94,8 @@ export interface ReplyLane {
   readonly verbatim: boolean;
   /** Stop sequences that the reply has to be watched for. */
   readonly stops: readonly string[];
+  /** What its text is checked for. */
+  readonly expects?: EncodedRequest['expects'];
 }
 
 /**
@@ -114,7 +119,8 @@ export function crossReply(hooks: CoreHooks, exchange: Routed, response: Upstrea
     capabilities: target.model.capabilities,
   };
   const decoded = streamed ? streamedEvents(target.protocol, exchange, response, reading) : repliedEvents(target.protocol, exchange, response, reading);
-  const batches = stops.length > 0 || isTapped(hooks.transformStream, exchange) ? transformed(hooks, exchange, decoded, stops) : decoded;
+  const changed = stops.length > 0 || isTapped(hooks.transformStream, exchange) ? transformed(hooks, exchange, decoded, stops) : decoded;
+  const batches = lane.expects ? checkedJson(changed, lane.expects, tally) : changed;
   return call.stream ? translatedStream(protocol, context, batches) : translatedReply(protocol, context, batches);
 }
 

@@ -188,6 +188,8 @@ export interface EncodedRequest {
   readonly losses: readonly Loss[];
   /** Stop sequences the wire could not be given: the reply is watched for them instead. */
   readonly stops?: readonly string[];
+  /** What the text of the reply has to be, though the vendor was only asked for it in words: JSON, of a schema where there is one. A reply that is not is reported. */
+  readonly expects?: { readonly schema?: unknown } | undefined;
 }
 
 export interface UpstreamSide {

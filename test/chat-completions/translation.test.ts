@@ -263,7 +263,7 @@ const fitted: [asked: Partial<CanonicalRequest>, model: Model, sent: Record<stri
   [{ verbosity: 'low', metadata: { a: 'b' }, serviceTier: 'flex', cacheKey: 'k', user: 'u' }, plainModel, { user: 'u' }, ['verbosity', 'metadata', 'serviceTier', 'cacheKey']],
   [{ verbosity: 'low', metadata: { a: 'b' }, serviceTier: 'flex', cacheKey: 'k' }, modelWith(), { verbosity: 'low', metadata: { a: 'b' }, service_tier: 'flex', prompt_cache_key: 'k' }, []],
   [{ format: { type: 'schema', schema: { type: 'object' } } }, modelWith(), { response_format: { type: 'json_schema', json_schema: { name: 'answer', schema: { type: 'object' } } } }, []],
-  [{ format: { type: 'json' } }, modelWith({ capabilities: { structuredOutput: false } }), {}, ['format']],
+  [{ format: { type: 'json' } }, modelWith({ capabilities: { structuredOutput: false } }), { messages: [{ role: 'system', content: 'Answer with one valid JSON object and nothing else.' }, { role: 'user', content: 'Ahoy' }] }, ['format']],
   [{ tools: [{ type: 'function', name: 'f' }], toolChoice: { mode: 'required' } }, modelWith({ capabilities: { tools: false } }), {}, ['tools']],
   [{ tools: [{ type: 'hosted', protocol: 'responses', kind: 'other', value: {} }], toolChoice: { mode: 'auto' }, parallelToolCalls: true }, modelWith(), {}, ['tools[0]']],
   [{ tools: [{ type: 'hosted', protocol: 'messages', kind: 'web-search', value: {} }] }, modelWith({ supportedParameters: ['web_search_options'] }), { web_search_options: {} }, []],

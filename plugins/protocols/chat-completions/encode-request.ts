@@ -6,7 +6,7 @@ import type { CanonicalRequest, EncodedRequest, Model } from '../../../core/inde
 import { fitLimit } from '../../shared/fit-limit.ts';
 import { foreignFields } from '../../shared/foreign-fields.ts';
 import { loseSettings } from '../../shared/image-settings.ts';
-import { isKept, jsonMessage } from '../../shared/json-mode.ts';
+import { instructionMessage, planFormat, type FormatPlan } from '../../shared/json-mode.ts';
 import { noteLosses } from '../../shared/losses.ts';
 import { isUnpriced, unpriced } from '../../shared/modes.ts';
 import { fitStrict } from '../../shared/object-schema.ts';
@@ -38,9 +38,10 @@ export function encodeRequest(request: CanonicalRequest, model: Model, outputLim
   const alike = capabilities.chatExtras ? openaiFieldsFor(model) : undefined;
   const limit = fitLimit(outputLimit ?? request.outputLimit, model, encoding);
   const { sent, watched } = splitStops(request, model);
+  const plan = planFormat(request, model, encoding);
   const body = overlay(fitting(alike ? { ...openaiFieldsOf(request, 'responses', alike), ...bag.fields(request) } : bag.fields(request), model, encoding), {
     model: model.upstream,
-    messages: [...(capabilities.structuredOutput ? jsonMessage(request, encoding) : []), ...encodeMessages(request.turns, encoding)],
+    messages: [...instructionMessage(plan), ...encodeMessages(request.turns, encoding)],
     ...encodeStream(request, model),
     ...(limit === undefined ? {} : { [capabilities.outputLimitField]: limit }),
     n: request.candidates,
@@ -48,12 +49,12 @@ export function encodeRequest(request: CanonicalRequest, model: Model, outputLim
     ...encodeSampling(request, model, encoding),
     stop: encodeStop(request, sent, encoding),
     ...encodeReasoning(request, model, encoding),
-    response_format: encodeFormat(request, model, encoding),
+    response_format: encodeFormat(request, plan, encoding),
     ...encodeModalities(request, model, encoding),
     ...encodeExtras(request, encoding),
   });
   loseSettings(request.image, [], encoding.lose);
-  return { body, losses: [...losses, ...foreignFields(request, protocolName, alike)], stops: watched };
+  return { body, losses: [...losses, ...foreignFields(request, protocolName, alike)], stops: watched, expects: plan.expects };
 }
 
 function encodeStream(request: CanonicalRequest, model: Model): Fields {
@@ -153,15 +154,10 @@ function restoreReasoning({ effort, budget, display }: NonNullable<CanonicalRequ
   };
 }
 
-function encodeFormat(request: CanonicalRequest, { capabilities }: Model, { own, lose }: Encoding): Fields | undefined {
-  const { format } = request;
-  if (!format || format.type === 'text') return format && { type: 'text' };
-  if (!capabilities.structuredOutput) {
-    lose('format', 'the model has no structured output', 'model');
-    return undefined;
-  }
-  if (format.type === 'json') return { type: 'json_object' };
-  if (!isKept(request, own)) return undefined;
+function encodeFormat({ format }: CanonicalRequest, { mode }: FormatPlan, { own, lose }: Encoding): Fields | undefined {
+  if (format?.type === 'text') return { type: 'text' };
+  if (mode === 'json') return { type: 'json_object' };
+  if (mode !== 'schema' || format?.type !== 'schema') return undefined;
   const { name = 'answer', description, schema, strict } = format;
   if (bag.form(format).includes(bareSchema)) return { type: 'json_object', schema };
   const kept = own ? strict : fitStrict(format, schema, 'format', lose);

@@ -6,6 +6,7 @@ import type { CanonicalRequest, ClientCall, Fee, InputSize, Mode, Model, Prefere
 import { refusesChatTools } from '../../shared/chat-tools.ts';
 import { base64Length } from '../../shared/data-url.ts';
 import { holdsEnvelope } from '../../shared/envelope.ts';
+import { hasJsonMode } from '../../shared/json-mode.ts';
 import { askedModes } from '../../shared/modes.ts';
 import { preferencesOf, refuseOtherModels } from '../../shared/provider-object.ts';
 import { isObject } from '../../shared/vendor-bag.ts';
@@ -78,6 +79,7 @@ export class ChatCall implements ClientCall {
   }
 
   suits(model: Model): boolean {
+    if (!keepsFormat(this.#wire, model)) return false;
     if (this.#extended && refusesExtensions(model)) return false;
     if (this.#thinksInContent && !takesThinkingParts(model)) return false;
     if (this.#short && !model.capabilities.shortForms) return false;
@@ -96,6 +98,12 @@ export class ChatCall implements ClientCall {
     this.#request ??= decodeRequest(this.#wire, this.#text);
     return this.#request;
   }
+}
+
+/** Whether the vendor takes the format that the answer is asked for in. */
+function keepsFormat({ response_format: format, tools }: WireRequest, model: Model): boolean {
+  if (!format || format.type === 'text' || model.capabilities.structuredOutput) return true;
+  return format.type === 'json_object' && hasJsonMode(model, Boolean(tools?.length));
 }
 
 /** Whether a request holds nothing that its vendor refuses it for, be it null; what asks for usage goes by the edits. */

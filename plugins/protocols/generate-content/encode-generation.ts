@@ -7,21 +7,19 @@ import { fitSettings, loseSettings } from '../../shared/image-settings.ts';
 import { efforts, effortFor, nearestEffort } from '../../shared/reasoning-effort.ts';
 import type { Fields } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
-import { openApiOf } from './encode-tools.ts';
 import type { Encoding } from './encoding.ts';
-import { fitSchema } from './fit-schema.ts';
 
 const mostStops = 5;
 const largestSeed = 2147483647;
 
-export function encodeGeneration(request: CanonicalRequest, model: Model, outputLimit: number | undefined, encoding: Encoding): Fields {
+export function encodeGeneration(request: CanonicalRequest, model: Model, outputLimit: number | undefined, { format, encoding }: { readonly format: Fields; readonly encoding: Encoding }): Fields {
   return {
     ...encodeSampling(request, model, encoding),
     stopSequences: splitStops(request, model, encoding).sent,
     maxOutputTokens: fitLimit(outputLimit ?? request.outputLimit, model, encoding),
     candidateCount: request.candidates,
     ...encodeLogprobs(request, model, encoding),
-    ...encodeFormat(request, model, encoding),
+    ...format,
     responseModalities: encodeModalities(request, model, encoding),
     imageConfig: encodeImage(request, model, encoding),
     thinkingConfig: encodeThinking(request, model, encoding),
@@ -74,28 +72,6 @@ function encodeLogprobs({ logprobs }: CanonicalRequest, model: Model, encoding: 
   if (!logprobs) return {};
   if (takes(model, 'logprobs', encoding)) return { responseLogprobs: true, logprobs: logprobs.top };
   encoding.lose('logprobs', 'the model does not take it', 'model');
-  return {};
-}
-
-function encodeFormat(request: CanonicalRequest, { capabilities }: Model, { own, modern, lose }: Encoding): Fields {
-  const { format, tools } = request;
-  if (!format) return {};
-  if (format.type === 'text') return own ? { responseMimeType: 'text/plain' } : {};
-  const json = { responseMimeType: 'application/json' };
-  if (own) {
-    if (format.type === 'json') return json;
-    const responseSchema = openApiOf(bag.form(format), format.schema);
-    return responseSchema === undefined ? { ...json, responseJsonSchema: format.schema } : { ...json, responseSchema };
-  }
-  if (!capabilities.structuredOutput) lose('format', 'the model has no structured output', 'model');
-  else if (!modern && tools?.length) lose('format', 'the model has no structured output beside tools', 'model');
-  else if (format.type === 'json') return json;
-  else {
-    const { name: title, description } = format;
-    const schema = fitSchema(format.schema, (reason) => lose('format.schema', reason, 'approximated'));
-    // What a schema is called has no other place here.
-    return { ...json, responseJsonSchema: { ...(title === undefined ? {} : { title }), ...(description === undefined ? {} : { description }), ...schema } };
-  }
   return {};
 }
 

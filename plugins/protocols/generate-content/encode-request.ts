@@ -9,6 +9,7 @@ import { isUnpriced, unpriced } from '../../shared/modes.ts';
 import { isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { encodeTurns } from './encode-contents.ts';
+import { encodeFormat } from './encode-format.ts';
 import { encodeGeneration, splitStops } from './encode-generation.ts';
 import { encodeTools } from './encode-tools.ts';
 import { encodingFor, type Encoding } from './encoding.ts';
@@ -20,11 +21,12 @@ export function encodeRequest(request: CanonicalRequest, model: Model, outputLim
   const form = bag.form(request);
   const { systemInstruction, contents } = encodeTurns(request.turns, encoding);
   const { tools, toolConfig } = encodeTools(request, model, encoding);
-  const generation = overlay({}, encodeGeneration(request, model, outputLimit, encoding));
+  const { format, instruction, expects } = encodeFormat(request, model, encoding);
+  const generation = overlay({}, encodeGeneration(request, model, outputLimit, { format, encoding }));
   const body = overlay(unfolded(bag.fields(request)), {
     model: form.includes('model') ? `models/${model.upstream}` : undefined,
     contents,
-    systemInstruction,
+    systemInstruction: instruct(systemInstruction, instruction),
     tools,
     toolConfig: toolConfig ?? (form.includes('toolConfig') ? {} : undefined),
     generationConfig: Object.keys(generation).length > 0 || form.includes('generationConfig') ? generation : undefined,
@@ -34,7 +36,13 @@ export function encodeRequest(request: CanonicalRequest, model: Model, outputLim
     const value = request[name];
     if (value !== undefined && !(typeof value === 'object' && Object.keys(value).length === 0)) encoding.lose(name, 'generate-content has no such field');
   }
-  return { body: writeSpelling(body, form), losses: [...losses, ...foreignFields(request, protocolName)], stops: splitStops(request, model, encoding).watched };
+  return { body: writeSpelling(body, form), losses: [...losses, ...foreignFields(request, protocolName)], stops: splitStops(request, model, encoding).watched, expects };
+}
+
+function instruct(system: ReturnType<typeof encodeTurns>['systemInstruction'], instruction: string | undefined): Fields | undefined {
+  if (instruction === undefined) return system;
+  const parts: unknown = system?.['parts'];
+  return { ...system, parts: [...(Array.isArray(parts) ? parts : []), { text: instruction }] };
 }
 
 const groups = ['generationConfig', 'toolConfig'];

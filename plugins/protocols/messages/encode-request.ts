@@ -31,7 +31,7 @@ export function encodeRequest(request: CanonicalRequest, model: Model, outputLim
   const { tools, choice } = encodeTools(request, encoding);
   const forced = choice?.['type'] === 'any' || choice?.['type'] === 'tool';
   const { thinking, effort } = encodeThinking(request, { limit, messages, forced }, encoding);
-  const { format, instruction } = encodeFormat(request, encoding);
+  const { format, instruction, expects } = encodeFormat(request, encoding);
   const thinks = thinking !== undefined && thinking['type'] !== 'disabled';
   const body = overlay(bag.fields(request), {
     model: model.upstream,
@@ -48,7 +48,7 @@ export function encodeRequest(request: CanonicalRequest, model: Model, outputLim
   });
   loseOthers(request, encoding);
   const limited = new Set(tools?.some((tool) => tool['max_uses'] !== undefined) ? [callLimit] : []);
-  return { body, losses: [...losses, ...foreignFields(request, protocolName, limited)], stops: encoding.own ? [] : (request.stop ?? []).filter(isBlank) };
+  return { body, losses: [...losses, ...foreignFields(request, protocolName, limited)], stops: encoding.own ? [] : (request.stop ?? []).filter(isBlank), expects };
 }
 
 /** This wire wants a limit in every request: the model's own where nobody stated one. */

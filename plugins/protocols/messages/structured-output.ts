@@ -3,7 +3,8 @@
  * schema says beyond that is said to the model in words.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { CanonicalRequest } from '../../../core/index.ts';
+import type { CanonicalRequest, EncodedRequest } from '../../../core/index.ts';
+import { inWords } from '../../shared/json-mode.ts';
 import type { Lose } from '../../shared/losses.ts';
 import { isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag } from './bag.ts';
@@ -13,19 +14,20 @@ export interface EncodedFormat {
   readonly format?: Fields | undefined;
   /** What has to be said to the model instead. */
   readonly instruction?: string | undefined;
+  /** What the reply is checked for, since the vendor does not keep to it. */
+  readonly expects?: EncodedRequest['expects'];
 }
 
 export function encodeFormat({ format }: CanonicalRequest, { own, model, lose }: Encoding): EncodedFormat {
   if (!format || format.type === 'text') return {};
   if (format.type === 'json' || format.schema === undefined) {
     lose('format', 'messages has no JSON mode; asked for in words', 'approximated');
-    return { instruction: 'Answer with one valid JSON object and nothing else.' };
+    return inWords({ type: 'json' });
   }
   if (own) return { format: overlay(bag.fields(format), { type: 'json_schema', schema: format.schema }) };
   if (!model.capabilities.structuredOutput) {
     lose('format', 'the model has no structured output; asked for in words', 'approximated');
-    const schema = JSON.stringify(format.schema);
-    return { instruction: `Answer with one valid JSON value that keeps to this JSON schema, and nothing else:\n${schema}` };
+    return inWords(format);
   }
   return { format: { type: 'json_schema', schema: tightSchema(named(format), 'format', lose) } };
 }

@@ -9,7 +9,7 @@ import { loseSettings } from '../../shared/image-settings.ts';
 import { fitLimit } from '../../shared/fit-limit.ts';
 import { fitModalities } from '../../shared/fit-modalities.ts';
 import { foreignFields } from '../../shared/foreign-fields.ts';
-import { isKept, jsonMessage } from '../../shared/json-mode.ts';
+import { instructionMessage, planFormat, type FormatPlan } from '../../shared/json-mode.ts';
 import { noteLosses } from '../../shared/losses.ts';
 import { isUnpriced, unpriced } from '../../shared/modes.ts';
 import { fitStrict } from '../../shared/object-schema.ts';
@@ -36,21 +36,22 @@ export function encodeRequest(asked: CanonicalRequest, model: Model, outputLimit
     customCalls: customCallsOf(request.turns),
     lose,
   };
+  const plan = planFormat(request, model, encoding);
   const alike = encoding.owner === nativeVendor ? openaiFieldsFor(model) : undefined;
   const body = overlay(alike ? { ...openaiFieldsOf(request, 'chat-completions', alike), ...bag.fields(request) } : bag.fields(request), {
     model: model.upstream,
-    ...encodeConversation(request, encoding),
+    ...encodeConversation(request, plan, encoding),
     stream: request.stream ? true : form.includes('stream-false') ? false : undefined,
     max_output_tokens: fitLimit(outputLimit ?? request.outputLimit, model, { own, least: leastLimit, lose }),
     ...encodeTools(request, encoding),
     ...encodeSampling(request, encoding),
     reasoning: encodeReasoning(request, encoding),
-    text: encodeText(request, encoding),
+    text: encodeText(request, plan, encoding),
     ...encodeExtras(request, model, encoding),
     ...encodeState(request, encoding),
   });
   loseSettings(request.image, [], lose);
-  return { body, losses: [...losses, ...foreignFields(request, protocolName, alike)], stops: stopsOf(request) };
+  return { body, losses: [...losses, ...foreignFields(request, protocolName, alike)], stops: stopsOf(request), expects: plan.expects };
 }
 
 /** Every piece of a reply is searched for each of them: with many more the process would serve nobody else. */
@@ -61,10 +62,10 @@ function stopsOf({ stop = [] }: CanonicalRequest): readonly string[] {
   throw new GatewayError('unsupported_parameter', `This model takes no stop sequences, and the gateway looks for ${mostStops} of them at most: send fewer.`, { param: 'stop' });
 }
 
-function encodeConversation(request: CanonicalRequest, encoding: Encoding): Fields {
+function encodeConversation(request: CanonicalRequest, plan: FormatPlan, encoding: Encoding): Fields {
   const instructions = request.turns.find((turn) => bag.form(turn).includes('instructions'));
   const spoken = request.turns.filter((turn) => turn !== instructions);
-  return { instructions: encodeInstructions(instructions, bag.form(request)), input: encodeInput(request, spoken, encoding) };
+  return { instructions: encodeInstructions(instructions, bag.form(request)), input: encodeInput(request, spoken, plan, encoding) };
 }
 
 function encodeInstructions(turn: Turn | undefined, form: readonly string[]): string | undefined {
@@ -73,12 +74,12 @@ function encodeInstructions(turn: Turn | undefined, form: readonly string[]): st
 }
 
 /** The input as items, or as the one text or nothing that a client of this protocol wrote. */
-function encodeInput(request: CanonicalRequest, [only, ...others]: readonly Turn[], encoding: Encoding): unknown {
+function encodeInput(request: CanonicalRequest, [only, ...others]: readonly Turn[], plan: FormatPlan, encoding: Encoding): unknown {
   const [block, ...more] = only?.blocks ?? [];
-  if (others.length === 0 && more.length === 0 && block?.type === 'text' && bag.form(only).includes('input')) return block.text;
+  const isText = others.length === 0 && more.length === 0 && block?.type === 'text' && bag.form(only).includes('input');
+  if (isText && plan.instruction === undefined) return block.text;
   if (bag.form(request).includes('no-input') || bag.fields(request)['input'] === null) return undefined;
-  const first = encoding.model.capabilities.structuredOutput ? jsonMessage(request, encoding) : [];
-  return [...first, ...encodeItems(request.turns, encoding)];
+  return [...instructionMessage(plan), ...encodeItems(request.turns, encoding)];
 }
 
 /** The vendor refuses limits below. */
@@ -132,20 +133,15 @@ function encodeReasoning(request: CanonicalRequest, { own, model, lose }: Encodi
   return { effort: sent, summary: spelt(form, 'summary') ?? (shown ? 'auto' : undefined) };
 }
 
-function encodeText(request: CanonicalRequest, encoding: Encoding): Fields | undefined {
-  const fields = { format: encodeFormat(request, encoding), verbosity: fitVerbosity(request, encoding.model, encoding) };
+function encodeText(request: CanonicalRequest, plan: FormatPlan, encoding: Encoding): Fields | undefined {
+  const fields = { format: encodeFormat(request, plan, encoding), verbosity: fitVerbosity(request, encoding.model, encoding) };
   return Object.values(fields).some((value) => value !== undefined) || bag.form(request).includes('text') ? fields : undefined;
 }
 
-function encodeFormat(request: CanonicalRequest, { own, model, lose }: Encoding): Fields | undefined {
-  const { format } = request;
-  if (!format || format.type === 'text') return format && { type: 'text' };
-  if (!model.capabilities.structuredOutput) {
-    lose('format', 'the model has no structured output', 'model');
-    return undefined;
-  }
-  if (format.type === 'json') return { type: 'json_object' };
-  if (!isKept(request, own)) return undefined;
+function encodeFormat({ format }: CanonicalRequest, { mode }: FormatPlan, { own, lose }: Encoding): Fields | undefined {
+  if (format?.type === 'text') return { type: 'text' };
+  if (mode === 'json') return { type: 'json_object' };
+  if (mode !== 'schema' || format?.type !== 'schema') return undefined;
   const { name = 'answer', description, schema = own ? undefined : { type: 'object' }, strict } = format;
   return overlay(bag.fields(format), { type: 'json_schema', name, description, schema, strict: own ? strict : fitStrict(format, schema, 'format', lose) });
 }

@@ -87,7 +87,7 @@ const deepseekFacts = {
 export function startDeepseekVendor(options: VendorOptions = {}): Promise<Vendor> {
   const thinkers = ['deepseek-v4-flash', 'deepseek-v4-pro', 'deepseek-reasoner'];
   const models = Object.fromEntries(thinkers.map((name) => [name, { ...deepseekFacts, wantsThoughts: true }]));
-  return startVendor({ ...options, models: { ...models, 'deepseek-chat': deepseekFacts, ...options.models } });
+  return startVendor({ ...options, models: { ...models, 'deepseek-chat': { ...deepseekFacts, jsonAlone: true }, 'deepseek-reasoner': { ...deepseekFacts, wantsThoughts: true, jsonAlone: true }, ...options.models } });
 }
 
 export interface Vendors {

@@ -33,6 +33,7 @@ const bad: Record<string, [object, string | null, string | null]> = {
   'the old limit for a reasoning model': [{ model: 'gpt-5-nano', max_tokens: 0, temperature: -0.5 }, 'unsupported_parameter', 'max_tokens'],
   'a temperature for a reasoning model': [{ model: 'gpt-5-nano', temperature: 0.5 }, 'unsupported_value', 'temperature'],
   'an effort the model does not have': [{ model: 'gpt-5-nano', reasoning_effort: 'xhigh' }, 'unsupported_value', 'reasoning_effort'],
+  'a schema for a model that has JSON mode alone': [{ model: 'gpt-4-turbo', response_format: { type: 'json_schema', json_schema: { name: 'a', schema: { type: 'object' } } } }, null, 'response_format'],
   'tools beside an effort': [{ model: 'gpt-5.4', reasoning_effort: 'low', tools: [tool({})] }, null, 'reasoning_effort'],
   'tools of a model that reasons unasked': [{ model: 'gpt-5.5', tools: [tool({})] }, null, 'reasoning_effort'],
   'base64 of the other alphabet': [{ messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,_-8=' } }] }] }, 'invalid_value', 'messages[0].content[0].image_url.url'],

@@ -7,6 +7,8 @@ export interface ModelFacts {
   readonly reasoning?: boolean;
   /** The efforts it takes; all there are unless given. */
   readonly efforts?: readonly string[];
+  /** Has JSON mode, and refuses schemas: DeepSeek's older names, GPT-4 Turbo. */
+  readonly jsonAlone?: boolean;
   /** Refuses function tools while it reasons, with the effort it takes where none is stated: GPT-5.4 and what came after it. */
   readonly toolsUnlessReasoning?: { readonly default: string };
   /** Can be asked for sound. */
@@ -41,6 +43,7 @@ export const defaultModels: Readonly<Record<string, ModelFacts>> = {
   'gpt-4o': { ...chat, snapshot: 'gpt-4o-2024-08-06' },
   'gpt-audio': { ...chat, speaks: true, snapshot: 'gpt-audio-2025-08-28' },
   'gpt-4o-mini': { ...chat, snapshot: 'gpt-4o-mini-2024-07-18' },
+  'gpt-4-turbo': { contextLength: 128_000, outputLimit: 4096, jsonAlone: true, snapshot: 'gpt-4-turbo-2024-04-09' },
   'gpt-4.1-nano': { contextLength: 1_047_576, outputLimit: 32_768, snapshot: 'gpt-4.1-nano-2025-04-14' },
   'gpt-5': { ...reasoning, snapshot: 'gpt-5-2025-08-07' },
   'gpt-5-nano': { ...reasoning, snapshot: 'gpt-5-nano-2025-08-07' },

@@ -47,6 +47,11 @@ const reasoningTools: Rule = ({ model, reasoning_effort: value, tools, functions
   return { message, param: 'reasoning_effort', code: null };
 };
 
+const schemas: Rule = ({ response_format: format }, { jsonAlone }) =>
+  jsonAlone && format?.type === 'json_schema'
+    ? { message: "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model.", param: 'response_format', code: null }
+    : undefined;
+
 /** Sound is asked of models that speak, with its voice and format; a stream has samples alone. */
 const sound: Rule = ({ modalities, audio, stream }, { speaks }) => {
   const wanted = modalities?.includes('audio') ?? false;
@@ -122,6 +127,7 @@ export const rules: readonly Rule[] = [
   temperature,
   effort,
   reasoningTools,
+  schemas,
   sound,
   topLogprobs,
   toolsForChoice,

@@ -1,4 +1,4 @@
-/** GPT-5.5 refuses tools on the wire of chat-completions. A chat client's tool loop runs on responses, and the client sees chat-completions. */
+/** What a model refuses on chat-completions, its client gets all the same: tools of GPT-5.5 by responses, and schemas by JSON mode. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { isObject } from '../support/json.ts';
 import { openVendorHouse, wireOf, type VendorHouse } from '../support/vendor-house.ts';
@@ -44,4 +44,11 @@ it('runs a chat client through a whole tool loop of GPT-5.5', async () => {
 it('reports what a chat client loses by going to responses', async () => {
   const reply = await post({ model: 'openai/gpt-5.5', messages: [{ role: 'user', content: 'Look.' }], tools, n: 2 });
   expect([reply.status, reply.headers.get('x-tollgate-dropped')]).toEqual([200, expect.stringMatching(/\bn\b/)]);
+});
+
+it.each(['openai/gpt-4-turbo', 'deepseek/deepseek-chat'])('asks %s for JSON where a client asks for a schema', async (model) => {
+  const schema = { type: 'object', properties: { calm: { type: 'boolean' } }, required: ['calm'], additionalProperties: false };
+  const reply = await post({ model, messages: [{ role: 'user', content: 'Is the sea calm?' }], response_format: { type: 'json_schema', json_schema: { name: 'sea', schema } } });
+  expect([reply.status, reply.headers.get('x-tollgate-dropped')]).toEqual([200, expect.stringContaining('response_format')]);
+  expect(house.journal().at(-1)?.received.body.toString()).toContain('"response_format":{"type":"json_object"}');
 });
