@@ -9,6 +9,7 @@ import { chatCompletions } from '../../plugins/protocols/chat-completions/index.
 import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
 import { responses } from '../../plugins/protocols/responses/index.ts';
+import { families, readCall } from '../support/families.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { addressOf } from '../support/quartet.ts';
 import { wires, type Wire } from '../support/replaying-vendor.ts';
@@ -196,6 +197,8 @@ const replies: Readonly<Record<Wire, Fields>> = {
   'generate-content': { candidates: [{ index: 0, content: { role: 'model', parts: [{ text: 'Ahoy' }] }, finishReason: 'STOP' }], modelVersion: 'm', usageMetadata: { promptTokenCount: 12, candidatesTokenCount: 3, totalTokenCount: 15 } },
 };
 
+const reasoning = { style: 'adaptive' as const, efforts: ['low', 'medium', 'high', 'ultra'], canDisable: true, budget: { min: 1024 } };
+
 let gateway: TestGateway;
 let sent: string[] = [];
 
@@ -277,6 +280,14 @@ describe.each(wires)('a value of tomorrow in %s', (client) => {
     expect([crossed.status, crossed.text]).toEqual([200, expect.stringContaining('Ahoy')]);
     expect(crossed.sent).toBe(crossed.asked.replace(`"house/${client}"`, '"inner"'));
     expect(crossed.told).toEqual([]);
+  });
+
+  it.each(named(client))('is restored where a request is written anew for a vendor of the same protocol: %s', (_, _field, body) => {
+    const { protocol, model } = families[client];
+    const whole = { ...(client === 'generate-content' ? {} : { model: model.id }), ...least[client], ...body };
+    const { body: written, losses } = protocol.upstream.encodeRequest(readCall(client, whole).decode(), { ...model, capabilities: { ...model.capabilities, reasoning } }, undefined);
+    expect(JSON.parse(JSON.stringify(written))).toEqual({ ...whole, ...(client === 'generate-content' ? {} : { model: model.upstream }) });
+    expect(losses).toEqual([]);
   });
 
   it.each(named(client))('is told as lost, or refused by its name, at a vendor of another: %s', async (_, field, body, said) => {

@@ -166,6 +166,8 @@ function encodeSpoken(turn: Turn, placed: readonly Placed[], encoding: Encoding)
   const instructs = turn.role === 'system' || turn.role === 'developer';
   const parts = placed.flatMap(({ block, path }): Fields[] => {
     if (isOwnForeign(block)) return [block.value];
+    if (encoding.own && block.type === 'refusal') return [overlay(bag.fields(block), { type: 'refusal', refusal: block.text })];
+    if (encoding.own && block.type === 'reasoning') return [thoughtPart(block)];
     if (block.type !== 'text' && (block.type !== 'media' || (instructs && !encoding.own))) {
       encoding.lose(path, `a ${turn.role} message has no place for it`);
       return [];

@@ -81,7 +81,7 @@ const audioFormats: ReadonlyMap<string, string> = new Map([['audio/wav', 'wav'],
 
 function encodeAudio(block: MediaBlock, path: string, { own, model }: Encoding): Fields {
   const { source, mediaType = '' } = block;
-  const format = audioFormats.get(mediaType.toLowerCase());
+  const format = audioFormats.get(mediaType.toLowerCase()) ?? (own ? mediaType.replace(/^audio\//, '') : undefined);
   if (source.type !== 'base64' || !format) return refusePart(block, path, 'This model is reached by a protocol that takes audio as WAV or MP3 data only.');
   if (!own && !model.input.includes('audio')) return refusePart(block, path, 'This model takes no audio.');
   return { type: 'input_audio', input_audio: { data: source.data, format } };
