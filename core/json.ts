@@ -11,6 +11,8 @@ const deepest = 128;
 const mostFields = 100_000;
 /** Fields of the body itself: no protocol knows a tenth of that, and all that are not known are listed as lost. */
 const mostOwnFields = 1000;
+/** Fields of any object in it. A tool may answer with a large one, but not with this many keys. */
+const mostInObject = 20_000;
 /** Characters of a name that an error shows. */
 const longestName = 100;
 
@@ -39,8 +41,12 @@ export function parseJson(bytes: Buffer): ReadBody {
     const param = extra.slice(0, longestName);
     throw new GatewayError('invalid_request', `The body has more than ${mostOwnFields} fields of its own, the first too many is "${param}".`, { param });
   }
-  const count: Count = { fields: 0, listed: 0 };
+  const count: Count = { fields: 0, listed: 0, crowded: undefined };
   if (!countInto(count, value, deepest)) throw new GatewayError('invalid_request', `The body is nested deeper than ${deepest} levels.`);
+  if (count.crowded !== undefined) {
+    const param = count.crowded.slice(0, longestName);
+    throw new GatewayError('invalid_request', `An object in the body has more than ${mostInObject} fields, the first too many is "${param}".`, { param });
+  }
   if (count.fields + count.listed > mostFields) {
     throw new GatewayError('invalid_request', `The body has more than ${mostFields} fields, which no conversation needs.`);
   }
@@ -59,6 +65,8 @@ interface Count {
   fields: number;
   /** Objects and lists that stand in lists. */
   listed: number;
+  /** The first field too many of one object. */
+  crowded: string | undefined;
 }
 
 /**
@@ -76,8 +84,11 @@ function countInto(count: Count, value: Readonly<Record<string, unknown>>, limit
     }
     return true;
   }
+  let own = 0;
   for (const name in value) {
     count.fields += 1;
+    own += 1;
+    if (own > mostInObject) count.crowded ??= name;
     const child = value[name];
     if (isContainer(child) && !countInto(count, child, limit - 1)) return false;
   }

@@ -4,10 +4,12 @@
  */
 import type { Block, Turn } from '../../core/index.ts';
 
-/** New ids for the calls of one step that had the same id, and that have no result yet. */
+/** New ids for the calls of one step that had the same id. */
 interface Waiting {
   readonly step: number;
   readonly ids: string[];
+  /** How many of them have a result. */
+  answered: number;
 }
 
 function areDistinct(turns: readonly Turn[]): boolean {
@@ -50,14 +52,16 @@ export function withDistinctCallIds(turns: readonly Turn[]): readonly Turn[] {
   const renamed = (block: Block, step: number): Block => {
     if (block.type === 'tool-call') {
       const before = waiting.get(block.id);
-      const ids = before?.step === step ? before.ids : [];
-      ids.push(fresh.of(block.id));
-      waiting.set(block.id, { step, ids });
-      return { ...block, id: ids.at(-1) ?? block.id };
+      const own: Waiting = before?.step === step ? before : { step, ids: [], answered: 0 };
+      own.ids.push(fresh.of(block.id));
+      waiting.set(block.id, own);
+      return { ...block, id: own.ids.at(-1) ?? block.id };
     }
     if (block.type !== 'tool-result') return block;
-    const { ids = [] } = waiting.get(block.callId) ?? {};
-    const callId = (ids.length > 1 ? ids.shift() : ids[0]) ?? block.callId;
+    const known = waiting.get(block.callId);
+    if (!known) return block;
+    const callId = known.ids[known.answered] ?? block.callId;
+    if (known.answered < known.ids.length - 1) known.answered += 1;
     return { ...block, callId };
   };
   return turns.map((turn, step) => ({ ...turn, blocks: turn.blocks.map((block) => renamed(block, step)) }));

@@ -11,9 +11,15 @@ interface Pending {
   readonly made: boolean;
 }
 
+interface Queue {
+  readonly calls: Pending[];
+  /** The first that may not be answered. To take those before it out of a long list would move all the others each time. */
+  first: number;
+}
+
 /** The calls that are not answered yet, in queues by whatever a result may name them by: a search through all of them would take quadratic time. */
 export class Calls {
-  readonly #queues = new Map<string, Pending[]>();
+  readonly #queues = new Map<string, Queue>();
   readonly #answered = new Set<Pending>();
   #count = 0;
 
@@ -22,9 +28,9 @@ export class Calls {
     const pending = { id: id ?? makeCallId(content, this.#count, name), name, made: id === undefined };
     this.#count += 1;
     for (const key of [`id ${pending.id}`, `name ${name}`, ...(pending.made ? [`made ${name}`] : [])]) {
-      const queue = this.#queues.get(key) ?? [];
-      queue.push(pending);
-      this.#queues.set(key, queue);
+      const queue = this.#queues.get(key);
+      if (queue) queue.calls.push(pending);
+      else this.#queues.set(key, { calls: [pending], first: 0 });
     }
     return pending.id;
   }
@@ -38,8 +44,9 @@ export class Calls {
   }
 
   #first(key: string): Pending | undefined {
-    const queue = this.#queues.get(key) ?? [];
-    for (let [first] = queue; first && this.#answered.has(first); [first] = queue) queue.shift();
-    return queue[0];
+    const queue = this.#queues.get(key);
+    if (!queue) return undefined;
+    for (let call = queue.calls[queue.first]; call && this.#answered.has(call); call = queue.calls[queue.first]) queue.first += 1;
+    return queue.calls[queue.first];
   }
 }
