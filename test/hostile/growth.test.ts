@@ -8,7 +8,7 @@ import { crossAnswer, crossRequest, sides, type Side } from '../support/crossing
 import { goldenCases, growAt, growStream, placesIn, placesInStream } from '../support/growth.ts';
 import { countOperations, type OperationCounter, type Operations } from '../support/operations.ts';
 
-const runs = Number(process.env['GROWTH'] ?? 12);
+const runs = Number(process.env['GROWTH'] ?? 6);
 const smallest = 100;
 
 let counter: OperationCounter;
@@ -56,9 +56,9 @@ describe('the counter', () => {
   const numbers = (size: number): number[] => Array.from({ length: size }, (_, index) => index);
   it.each<[string, Prepare]>([
     ['a search of all items for each', (size) => () => numbers(size * 4).filter((each, _, all) => all.includes(-each - 1))],
-    ['a copy of all items for each', (size) => () => numbers(size * 4).reduce<number[]>((all, each) => [...all, each], [])],
-    ['a text parsed again with each piece', (size) => () => numbers(size * 4).reduce((text, each) => (JSON.stringify(JSON.parse(text)), `${text.slice(0, -1)},${each}]`), '[0]')],
-    ['an object copied with each field', (size) => () => numbers(10).map(() => numbers(size / 4).reduce<object>((all, each) => ({ ...all, [`f${each}`]: each }), {}))],
+    ['a copy of all items for each', (size) => () => numbers(size).reduce<number[]>((all, each) => [...all, each], [])],
+    ['a text parsed again with each piece', (size) => () => numbers(size * 2).reduce((text, each) => (JSON.stringify(JSON.parse(text)), `${text.slice(0, -1)},${each}]`), '[0]')],
+    ['an object copied with each field', (size) => () => numbers(4).map(() => numbers(size / 2).reduce<object>((all, each) => ({ ...all, [`f${each}`]: each }), {}))],
   ])('sees quadratic work: %s', async (_, prepare) => {
     expect(await growthOf(prepare)).not.toEqual([]);
   });
