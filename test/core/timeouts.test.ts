@@ -1,0 +1,54 @@
+/** How long a target may be silent: what the operator says, otherwise what the request suggests. */
+import { describe, expect, it } from 'vitest';
+import { attemptTimeouts, type ChosenTimeouts } from '../../core/timeouts.ts';
+import type { ClientCall, Target } from '../../core/index.ts';
+import { routed } from '../support/exchange.ts';
+import { targetAt } from '../support/traffic.ts';
+
+const plain = targetAt('a');
+const thinker = targetAt('a', { capabilities: { reasoning: { style: 'effort' } } });
+const painter = targetAt('a', { output: ['image'] });
+
+/** Seconds to the first event, or to the whole reply. */
+function seconds(call: Partial<ClientCall>, target: Target = plain, chosen: ChosenTimeouts = {}): number {
+  const exchange = routed(target);
+  const asked = { ...exchange, call: { ...exchange.call, stream: true, size: { textBytes: 0, images: 0, mediaBytes: 0 }, ...call } };
+  return attemptTimeouts(asked, target, chosen).firstEvent / 1000;
+}
+
+const textOf = (textBytes: number): Partial<ClientCall> => ({ size: { textBytes, images: 0, mediaBytes: 0 } });
+
+describe('the timeout of a stream', () => {
+  it('is 45 seconds, and one more for each 40 kB of input', () => {
+    expect([seconds({}), seconds(textOf(40_000)), seconds(textOf(4_000_000))]).toEqual([45, 46, 145]);
+  });
+
+  it.each<[ClientCall['effort'], number]>([
+    ['none', 45], ['minimal', 50], ['low', 60], ['medium', 75], ['high', 135], ['xhigh', 225], ['max', 225], [0, 45], [3000, 75], [100_000, 225],
+  ])('grows with the effort %s', (effort, expected) => {
+    expect(seconds({ effort })).toBe(expected);
+  });
+
+  it('takes a model that reasons unasked for one with medium effort', () => {
+    expect([seconds({}, thinker), seconds({ effort: 'none' }, thinker)]).toEqual([75, 45]);
+  });
+
+  it('leaves time for a picture, and ends at 300 seconds', () => {
+    expect([seconds({}, painter), seconds({ effort: 'max', ...textOf(40_000_000) })]).toEqual([285, 300]);
+  });
+});
+
+describe('the timeout of a JSON reply', () => {
+  it('is a tenth of a second more for each token of the output limit, and ends at 600 seconds', () => {
+    const whole = (outputLimit: number | undefined): number => seconds({ stream: false, outputLimit });
+    expect([whole(100), whole(4000), whole(100_000), whole(undefined)]).toEqual([55, 445, 600, 600]);
+    expect(seconds({ stream: false, outputLimit: 100 }, painter)).toBe(600);
+  });
+});
+
+it("the provider's own numbers go before the gateway's, and those before the request's", () => {
+  const chosen = { firstEvent: 7000, reply: 8000 };
+  const own: Target = { ...plain, provider: { ...plain.provider, patience: { firstEvent: 5000, reply: 6000 } } };
+  expect([seconds({}, plain, chosen), seconds({ stream: false }, plain, chosen)]).toEqual([7, 8]);
+  expect([seconds({}, own, chosen), seconds({ stream: false }, own, chosen)]).toEqual([5, 6]);
+});
