@@ -9,7 +9,7 @@ import { inSteps } from '../../shared/steps.ts';
 import { isObject, overlay, type Fields } from '../../shared/vendor-bag.ts';
 import { bag, protocolName } from './bag.ts';
 import { madePicture, wholeCall, wholeMessage } from './decode-messages.ts';
-import { cacheMark, encodeParts, joinParts, type Encoding } from './encode-parts.ts';
+import { cacheMark, contentOf, encodeParts, type Encoding } from './encode-parts.ts';
 import { refuses } from './fields.ts';
 import { isForeign, messageMark, ownMark } from './foreign-marks.ts';
 import { writeUrl } from './media.ts';
@@ -232,11 +232,6 @@ function encodeAssistant(turn: Turn, placed: readonly Placed[], encoding: Encodi
     tool_calls: calls.length > 0 ? calls : undefined,
     ...messageMark(turn.blocks),
   });
-}
-
-/** Vendors other than Mistral refuse content without parts. */
-function contentOf(parts: readonly Fields[], form: readonly string[], separator: string, { model }: Encoding): ReturnType<typeof joinParts> {
-  return parts.length === 0 && !model.capabilities.shortForms ? undefined : joinParts(parts, form, separator);
 }
 
 /** Whether a thing is of a kind that was not known to this protocol, which restores it. */

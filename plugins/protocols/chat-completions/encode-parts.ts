@@ -132,8 +132,13 @@ function isPlainText(part: Fields): part is { type: 'text'; text: string } {
  * Parts as a message's content. Plain text is one string, which every vendor takes; parts that a client wrote as
  * parts stay so. Undefined where there are none.
  */
-export function joinParts(parts: readonly Fields[], form: readonly string[], separator: string): string | readonly Fields[] | undefined {
+function joinParts(parts: readonly Fields[], form: readonly string[], separator: string): string | readonly Fields[] | undefined {
   if (form.includes('parts')) return parts;
   if (parts.length === 0) return undefined;
   return parts.every(isPlainText) ? parts.map(({ text }) => text).join(separator) : parts;
+}
+
+/** Vendors other than Mistral refuse content without parts. */
+export function contentOf(parts: readonly Fields[], form: readonly string[], separator: string, { model }: Encoding): ReturnType<typeof joinParts> {
+  return parts.length === 0 && !model.capabilities.shortForms ? undefined : joinParts(parts, form, separator);
 }
