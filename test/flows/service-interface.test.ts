@@ -54,7 +54,7 @@ describe('responses', () => {
   it.each<[string, object, object]>([
     ['a string', { input: 'Ahoy' }, { store: true, truncation: 'disabled', tool_choice: 'auto', temperature: 1, metadata: {} }],
     ['items', { input: [user] }, { instructions: null }],
-    ['every parameter', { input: 'Ahoy', instructions: 'Be brief.', max_output_tokens: 100, temperature: 2, top_p: 0.5, tools: [tool], tool_choice: 'none', truncation: 'auto', text: { format: { type: 'text' } }, store: false, metadata: { voyage: '12' }, provider: { routing: 'cost' } }, { instructions: 'Be brief.', max_output_tokens: 100, temperature: 2, top_p: 0.5, tools: [tool], tool_choice: 'none', truncation: 'auto', text: { format: { type: 'text' } }, store: false, metadata: { voyage: '12' } }],
+    ['every parameter', { input: 'Ahoy', instructions: 'Be brief.', max_output_tokens: 100, temperature: 2, top_p: 0.5, tools: [tool], tool_choice: 'none', truncation: 'auto', text: { format: { type: 'text' } }, store: false, metadata: { voyage: '12' }, provider: { routing: 'cost' } }, { instructions: 'Be brief.', max_output_tokens: 100, temperature: 2, top_p: 0.5, tools: [{ ...tool, strict: null }], tool_choice: 'none', truncation: 'auto', text: { format: { type: 'text' } }, store: false, metadata: { voyage: '12' } }],
   ])('takes %s, and says the settings again', async (_, fields, echoed) => {
     const { status, body } = await call(fields);
     expect([status, body]).toEqual([200, expect.objectContaining({ ...whole, ...echoed })]);
