@@ -99,7 +99,8 @@ export function resultOf(attempt: Attempt): boolean | undefined {
   if (!error) return true;
   if (error.code === 'client_gone') return undefined;
   const kind = failureKind(error, attempt);
-  if (kind === 'request' || kind === 'seal') return status === undefined ? undefined : true;
+  // A vendor that refuses one call for its size takes others.
+  if (kind === 'request' || kind === 'seal' || error.details.elsewhere || error.code === 'conflict') return status === undefined ? undefined : true;
   return kind === 'target' && !sent && status === undefined ? undefined : false;
 }
 

@@ -145,7 +145,7 @@ describe("a vendor's error on its own protocol", () => {
     ];
     const message = 'You exceeded your current quota, please check your plan and billing details. Please retry in 34.4s.';
     const error = decodeGoogle(429, JSON.stringify({ error: { code: 429, message, status: 'RESOURCE_EXHAUSTED', details } }));
-    expect(error.details.retryAfter).toBe(35);
+    expect(Math.ceil(error.details.retryAfter ?? 0)).toBe(35);
     expect(encodeGoogle(error)).toEqual({
       status: 429,
       body: {
