@@ -85,6 +85,8 @@ export class Reply {
     if (this.#response.destroyed || this.#response.writableEnded) return;
     if (!this.started && httpVersion === '1.1') this.#response.writeContinue();
     else if (this.started && keepAlive !== '' && !this.#response.writableNeedDrain) void this.write(keepAlive);
+    // Nothing can be sent between two events of such a stream. A client that withstood a probe before its first is there.
+    else if (this.started && keepAlive === '') return pause === firstProbe ? void this.#response.destroy() : undefined;
     setTimeout(() => this.probe(httpVersion, keepAlive, Math.min(pause * 4, longestProbe)), pause).unref();
   }
 
