@@ -42,3 +42,19 @@ it('a client of the vendor\'s own protocol gets what the vendor says of such a c
   expect([status, dropped]).toEqual([400, '']);
   expect(sent).not.toContain('was not answered');
 });
+
+const searched = {
+  tools: [{ type: 'tool_search', execution: 'client' }, { type: 'function', name: 'look', parameters, strict: true }],
+  input: [
+    { role: 'user', content: 'Find a tool.' },
+    { type: 'tool_search_call', call_id: 'search', execution: 'client', status: 'completed', arguments: { goal: 'look' } },
+    { type: 'function_call_output', call_id: 'search', output: 'look' },
+    { role: 'user', content: 'Go on.' },
+  ],
+};
+
+it.each(['anthropic/claude-sonnet-4-5', 'google/gemini-2.5-flash', 'deepseek/deepseek-chat'])('%s gets neither a tool search nor its output, and both are reported', async (model) => {
+  const [status, dropped, sent] = await post('/v1/responses', { model, ...searched });
+  expect([status, dropped]).toEqual([200, expect.stringMatching(/input\[1\].*input\[2\]/)]);
+  expect(sent).not.toContain('search');
+});

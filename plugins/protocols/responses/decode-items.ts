@@ -22,12 +22,26 @@ interface Reading {
   readonly sealer: string;
   /** State that belongs to tool calls. */
   readonly sealed: ReadonlyMap<WireCall, readonly Opaque[]>;
+  /** Ids of calls that only this protocol has, such as `tool_search_call`. */
+  readonly foreignCalls: ReadonlySet<string>;
+}
+
+/** An output without its call is refused by every provider, so both cross together or not at all. */
+function foreignCallIds(items: readonly ReadItem[]): ReadonlySet<string> {
+  const foreign = new Set<string>();
+  for (const { kind, item } of items) {
+    if (kind === 'other' && typeof item['call_id'] === 'string') foreign.add(item['call_id']);
+  }
+  for (const { kind, item } of items) {
+    if (kind === 'function-call' || kind === 'custom-call') foreign.delete(item.call_id);
+  }
+  return foreign;
 }
 
 /** Passed the items, the names of the request's tools, and the model it asks. */
 export function decodeItems(items: readonly ReadItem[], names: ToolNames, model: string): Turn[] {
   const sealer = sealerOf(model);
-  const reading: Reading = { names, sealer, sealed: sealedCalls(items, sealer) };
+  const reading: Reading = { names, sealer, sealed: sealedCalls(items, sealer), foreignCalls: foreignCallIds(items) };
   const turns: Turn[] = [];
   for (const [index, read] of items.entries()) {
     const last = turns.at(-1);
@@ -100,6 +114,9 @@ function decodeItem(read: ReadItem, at: string, reading: Reading): Turn | undefi
     case 'custom-call':
       return acted(decodeCall(read.item, at, reading), at);
     case 'call-output':
+      if (reading.foreignCalls.has(read.item.call_id)) {
+        return acted({ type: 'foreign', protocol: protocolName, value: read.item, at }, at);
+      }
       return { role: 'tool', blocks: [decodeOutput(read.item, at)], at };
     case 'reasoning': {
       const block = decodeReasoning(read.item, at, reading.sealer);
