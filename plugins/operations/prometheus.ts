@@ -37,8 +37,8 @@ function metricsIn(registry: Registry) {
     tokens: counter(registry, 'tollgate_tokens_total', 'Tokens charged for. Types do not overlap: cached and reasoning tokens count as such only.', ['type']),
     cost: counter(registry, 'tollgate_cost_usd_total', 'What calls were charged, in USD.', ['model', 'provider']),
     attempts: counter(registry, 'tollgate_upstream_attempts_total', 'Attempts at a provider: ok, or why there was no whole reply.', ['provider', 'outcome']),
-    fallbacks: counter(registry, 'tollgate_fallbacks_total', 'Attempts that failed and were followed by another, by the provider that failed.', ['provider']),
-    retries: counter(registry, 'tollgate_retries_total', 'Calls that were sent to the same target again, by its provider.', ['provider']),
+    fallbacks: counter(registry, 'tollgate_fallbacks_total', 'Failed attempts that one at another target followed, by the provider that failed.', ['provider']),
+    retries: counter(registry, 'tollgate_retries_total', 'Failed attempts that one at the same target followed, by the provider.', ['provider']),
     aborts: counter(
       registry,
       'tollgate_client_aborts_total',
