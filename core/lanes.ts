@@ -141,6 +141,7 @@ async function* verbatimStream(exchange: Routed, response: UpstreamResponse, { t
       if (tally.complete) break;
       const events = event ? decoder.push(event) : [];
       for (const each of events) tally.read(each);
+      if (event && events.length === 0) tally.keptLength += event.data.length;
       const isTerminator = event !== undefined && event.data.length <= upstream.terminator.length && frame(event.data) === upstream.terminator;
       // A reply that is not complete must not look it.
       if (events[0]?.type === 'unreadable' || (isTerminator && !tally.complete)) continue;
@@ -165,7 +166,7 @@ async function* verbatimStream(exchange: Routed, response: UpstreamResponse, { t
   for await (const chunk of response.body) {
     if (tally.complete) continue;
     const blocks = reader.push(chunk);
-    held.set(reader.waiting + heaviest(blocks) + text.length + lastWord.length);
+    held.set(reader.waiting + heaviest(blocks) + text.length + lastWord.length + tally.keptLength);
     // Where a chunk cannot be read to its end, what came before that place is sent all the same.
     try {
       forward(blocks);

@@ -248,6 +248,8 @@ export interface Protocol {
   readonly name: string;
   /** `multipart`: its calls may come as forms with files, so none of them goes on verbatim; a form is read as a `Form`. */
   readonly body: 'json' | 'multipart';
+  /** Whether the end of a stream repeats all of its text, so that whoever writes one keeps it until then. */
+  readonly repeatsText?: boolean;
   readonly client: ClientSide;
   readonly upstream: UpstreamSide;
   /** Absent where the protocol has no call that counts tokens. */

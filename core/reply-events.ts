@@ -26,16 +26,20 @@ export interface Reading {
  */
 export type Batches = AsyncGenerator<readonly CanonicalEvent[]>;
 
-export async function* streamedEvents(protocol: Protocol, { call, attempt }: Routed, response: UpstreamResponse, { tally, memory }: Reading): Batches {
+export async function* streamedEvents(protocol: Protocol, { call, attempt, protocol: client }: Routed, response: UpstreamResponse, { tally, memory }: Reading): Batches {
   const reader = new SseReader();
   const held = memory.slot();
   const decoder = protocol.upstream.decodeEvents(call, attempt.target.model);
-  const decode = ({ event }: SseBlock): readonly CanonicalEvent[] => (event ? decoder.push(event) : noEvents);
+  const decode = ({ event }: SseBlock): readonly CanonicalEvent[] => {
+    if (!event) return noEvents;
+    const events = decoder.push(event);
+    if (events.length === 0) tally.keptLength += event.data.length;
+    return events;
+  };
   for await (const chunk of response.body) {
     if (tally.complete) continue;
     const blocks = reader.push(chunk);
-    // What the client's protocol repeats at the end is kept by its encoder.
-    held.set(reader.waiting + heaviest(blocks) + tally.deliveredBytes);
+    held.set(reader.waiting + heaviest(blocks) + tally.keptLength + (client.repeatsText ? tally.deliveredBytes : 0));
     memory.add(call.stream ? largeOnes(blocks) : chunk.length + structureOf(chunk));
     yield* counted(blocks, decode, tally);
   }

@@ -37,11 +37,15 @@ export class Tally {
   spoke = false;
   /** Events that could not be read, and were skipped. */
   unreadable = 0;
+  /** Characters that decoders keep to the end of the reply: what tools are called with, and events that said nothing yet. */
+  keptLength = 0;
   /** Whether `response-end` came: the reply is complete. */
   complete = false;
   /** What the client's protocol had no place for. */
   readonly losses: Loss[] = [];
   readonly #finished = new Set<number>();
+  /** Once there was one: the blocks that are calls of tools, or what comes of them. */
+  #calls: Set<number> | undefined;
   /** Once there was a picture: the blocks that hold one, and the candidates that have one, be it still in the making. */
   #pictures: { readonly blocks: Set<number>; readonly candidates: Set<number> } | undefined;
 
@@ -65,9 +69,11 @@ export class Tally {
     if (event.type === 'block-delta') {
       // What a picture is in base64 says nothing of what it costs.
       if (!this.#pictures?.blocks.has(event.block)) this.deliveredBytes += Buffer.byteLength(event.text);
+      if (this.#calls?.has(event.block)) this.keptLength += event.text.length;
     } else if (event.type === 'block-start') {
       if (event.kind === 'image') this.#show(event.candidate).blocks.add(event.block);
       else if (event.kind === 'text' || event.kind === 'reasoning') this.spoke = true;
+      else (this.#calls ??= new Set()).add(event.block);
     } else if (event.type === 'partial-image') {
       this.#show(event.candidate);
     } else if (event.type === 'usage') {

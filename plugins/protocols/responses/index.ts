@@ -54,6 +54,7 @@ export function protocolWith(assistantItems: AssistantItems): Protocol {
   return {
     name: protocolName,
     body: 'json',
+    repeatsText: true,
     client: {
       match(method, path) {
         const operation = method === 'POST' ? operations.get(path) : undefined;
